@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The frame: checks what goes in and comes out, knows which rows are complete, and leaves the pixels to
+ * its store.
+ */
+#include "tiletranspose/tt_frame.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "../error.h"
+#include "../image.h"
+#include "../orient.h"
+#include "../orientation.h"
+#include "store.h"
+
+struct TtFrame {
+    TtImage shape, result; /* before and after the turn; no data */
+    TtOrientation orientation;
+    TtOptions options;
+    const volatile int *cancel;
+    TtStore *store;
+    atomic_size_t *missing; /* pixels of each row of the result that have not been put */
+};
+
+static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
+                          TtFrame **frame) {
+    TtExtent extent;
+    const TtBackend *backend;
+    unsigned threads;
+    TtStatus status = tt_image_shape(shape, "frame's", &extent);
+    if (status)
+        return status;
+    if (!tt_orientation_valid(o))
+        return tt_fail(TT_ERROR_ARGUMENT, "%d is no orientation: they are numbered 1 to 8", (int)o);
+    if (!frame || options->struct_size < sizeof(*options))
+        return tt_fail(TT_ERROR_ARGUMENT, "a frame needs options with struct_size set, and a place for it");
+    if (!options->allocate != !options->release)
+        return tt_fail(TT_ERROR_ARGUMENT, "a frame's allocate and release are set both or neither");
+    TtOptions turn = {sizeof(turn), options->backend, options->threads};
+    return tt_options_read(&turn, &backend, &threads);
+}
+
+TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options, TtFrame **frame) {
+    static const TtFrameOptions defaults = {.struct_size = sizeof(TtFrameOptions)};
+    if (!options)
+        options = &defaults;
+    TtStatus status = check_new(shape, o, options, frame);
+    if (status)
+        return status;
+
+    TtFrame *f = calloc(1, sizeof(*f));
+    if (!f)
+        return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
+    f->shape = *shape;
+    f->shape.data = NULL;
+    f->result = f->shape;
+    f->result.width = tt_swaps_axes(o) ? shape->height : shape->width;
+    f->result.height = tt_swaps_axes(o) ? shape->width : shape->height;
+    f->orientation = o;
+    f->options = (TtOptions){sizeof(f->options), options->backend, options->threads};
+    f->cancel = options->cancel;
+
+    status = tt_store_memory_new(&f->result, options, &f->store);
+    if (!status && !(f->missing = calloc(f->result.height, sizeof(*f->missing))))
+        status = tt_fail(TT_ERROR_MEMORY, "out of memory for the count of a frame's rows");
+    if (status) {
+        tt_frame_free(f);
+        return status;
+    }
+    for (size_t y = 0; y < f->result.height; y++)
+        atomic_init(&f->missing[y], f->result.width);
+    *frame = f;
+    return TT_OK;
+}
+
+void tt_frame_free(TtFrame *f) {
+    if (!f)
+        return;
+    if (f->store)
+        f->store->free(f->store);
+    free(f->missing);
+    free(f);
+}
+
+TtImage tt_frame_result(const TtFrame *f) {
+    return f->result;
+}
+
+/* Rows whose pixels fill a whole number of `bytes` of a result's row. */
+static size_t rows_filling(size_t bytes, size_t pixel_bits) {
+    size_t rows = 1;
+    while (rows * pixel_bits % (bytes * 8))
+        rows++;
+    return rows;
+}
+
+size_t tt_frame_cut(const TtFrame *f, size_t y) {
+    const size_t good_band = (size_t)4 << 20, large_band = 4 * good_band, line = 64, enough_rows = 512;
+    size_t height = f->shape.height, pixel_bits = f->shape.channels * (size_t)f->shape.sample_bits;
+    if (y >= height)
+        return height;
+    size_t plane_bits = f->shape.layout == TT_PLANAR ? f->shape.sample_bits : pixel_bits;
+    size_t row_bytes = (f->shape.width * pixel_bits + 7) / 8, unit = 1;
+    if (tt_swaps_axes(f->orientation)) {
+        unit = rows_filling(line, plane_bits);
+        if (unit * row_bytes > large_band)
+            unit = rows_filling(1, plane_bits);
+    }
+    size_t rows = good_band / row_bytes < enough_rows ? good_band / row_bytes : enough_rows;
+    rows = rows < unit ? unit : rows / unit * unit;
+    if (rows >= height - y)
+        return height;
+    /* Read bottom-up, the source's last row is the result's first column: count from there. */
+    size_t end = y + rows, ragged = tt_flips_y(f->orientation) ? (height - end) % unit : end % unit;
+    size_t shift = tt_flips_y(f->orientation) ? (unit - ragged) % unit : ragged;
+    return end - shift > y ? end - shift : end - shift + unit < height ? end - shift + unit : height;
+}
+
+static TtStatus check_cancel(const TtFrame *f) {
+    return f->cancel && *f->cancel ? tt_fail(TT_ERROR_CANCELLED, "cancelled") : TT_OK;
+}
+
+static TtStatus check_piece(const TtFrame *f, const TtImage *piece, size_t x, size_t y) {
+    TtExtent extent;
+    TtStatus status = tt_image_extent(piece, "put", &extent);
+    if (status)
+        return status;
+    if (piece->channels != f->shape.channels || piece->sample_bits != f->shape.sample_bits)
+        return tt_fail(TT_ERROR_ARGUMENT, "a piece of %u channels of %u bits put into a frame of %u of %u",
+                       piece->channels, piece->sample_bits, f->shape.channels, f->shape.sample_bits);
+    if (x >= f->shape.width || piece->width > f->shape.width - x || y >= f->shape.height ||
+        piece->height > f->shape.height - y)
+        return tt_fail(TT_ERROR_ARGUMENT,
+                       "a piece of %zu x %zu at %zu, %zu reaches outside the frame of %zu x %zu",
+                       piece->width, piece->height, x, y, f->shape.width, f->shape.height);
+    return check_cancel(f);
+}
+
+TtStatus tt_frame_put(TtFrame *f, const TtImage *piece, size_t x, size_t y) {
+    TtStatus status = check_piece(f, piece, x, y);
+    if (status)
+        return status;
+    TtRect to = {x, y, piece->width, piece->height};
+    to = tt_map_rect(f->orientation, f->shape.width, f->shape.height, to);
+    for (size_t row = to.y; row < to.y + to.height; row++)
+        if (atomic_load_explicit(&f->missing[row], memory_order_relaxed) < to.width)
+            return tt_fail(TT_ERROR_ARGUMENT, "a piece at %zu, %zu brings pixels that were put before", x, y);
+    if ((status = f->store->put(f->store, piece, f->orientation, to, &f->options)))
+        return status;
+    for (size_t row = to.y; row < to.y + to.height; row++)
+        atomic_fetch_sub_explicit(&f->missing[row], to.width, memory_order_release);
+    return TT_OK;
+}
+
+TtStatus tt_frame_read(TtFrame *f, TtRect r, const TtImage *into) {
+    TtExtent extent;
+    TtStatus status = tt_image_extent(into, "read", &extent);
+    if (status || (status = check_cancel(f)))
+        return status;
+    if (into->width != r.width || into->height != r.height || r.x >= f->result.width ||
+        r.width > f->result.width - r.x || r.y >= f->result.height || r.height > f->result.height - r.y)
+        return tt_fail(TT_ERROR_ARGUMENT,
+                       "cannot read %zu x %zu at %zu, %zu of a result of %zu x %zu into %zu x %zu", r.width,
+                       r.height, r.x, r.y, f->result.width, f->result.height, into->width, into->height);
+    if (f->shape.sample_bits < 8 && r.x * f->shape.sample_bits % 8)
+        return tt_fail(TT_ERROR_ARGUMENT, "column %zu of %u-bit samples does not start on a byte", r.x,
+                       f->shape.sample_bits);
+    for (size_t row = r.y; row < r.y + r.height; row++)
+        if (atomic_load_explicit(&f->missing[row], memory_order_acquire))
+            return tt_fail(TT_ERROR_NOT_READY, "row %zu of the result is not complete", row);
+    return f->store->read(f->store, r, into, &f->options);
+}

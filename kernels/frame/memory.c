@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory store: the turned picture in one block, written as its pieces arrive.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../error.h"
+#include "budget.h"
+#include "store.h"
+
+typedef struct {
+    TtStore store;
+    TtImage picture;
+    size_t bytes;
+    TtFrameOptions options; /* for the allocator */
+    pthread_mutex_t seam;   /* held while pixels that share a byte with a neighbour's are put */
+} MemoryStore;
+
+/* Rows are padded to whole cache lines, and away from multiples of a page, where all rows would compete
+ * for the same cache sets; not rows so short that the padding would count. */
+static size_t padded(size_t row_bytes) {
+    if (row_bytes < 1024)
+        return row_bytes;
+    size_t pitch = (row_bytes + 63) & ~(size_t)63;
+    return pitch % 4096 ? pitch : pitch + 64;
+}
+
+static void *allocate(MemoryStore *s) {
+    if (s->options.allocate)
+        return s->options.allocate(s->bytes, s->options.user);
+    void *memory = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, s->bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void release(MemoryStore *s) {
+    if (!s->picture.data)
+        return;
+    if (s->options.release)
+        s->options.release(s->picture.data, s->bytes, s->options.user);
+    else
+        munmap(s->picture.data, s->bytes);
+}
+
+static void set_sample(uint8_t *row, size_t x, unsigned bits, unsigned value) {
+    unsigned shift = 8 - bits - (unsigned)(x * bits % 8), mask = ((1u << bits) - 1) << shift;
+    uint8_t *byte = row + x * bits / 8;
+    *byte = (uint8_t)((*byte & ~mask) | value << shift);
+}
+
+static unsigned get_sample(const uint8_t *row, size_t x, unsigned bits) {
+    return row[x * bits / 8] >> (8 - bits - x * bits % 8) & ((1u << bits) - 1);
+}
+
+/* A packed rectangle whose sides do not fall on whole bytes of the result: it is turned apart, then set
+ * sample by sample. Only such rectangles share bytes with others, so only they take the lock. */
+static TtStatus put_across_bytes(MemoryStore *s, const TtImage *piece, TtOrientation o, TtRect to,
+                                 const TtOptions *options) {
+    unsigned bits = piece->sample_bits;
+    size_t pitch = (to.width * bits + 7) / 8;
+    uint8_t *turned = malloc(pitch * to.height);
+    if (!turned)
+        return tt_fail(TT_ERROR_MEMORY, "out of memory for %zu bytes of a piece", pitch * to.height);
+    TtImage apart = tt_image(turned, (ptrdiff_t)pitch, to.width, to.height, 1, bits);
+    TtStatus status = tt_orient(piece, &apart, o, options);
+    pthread_mutex_lock(&s->seam);
+    for (size_t y = 0; !status && y < to.height; y++) {
+        uint8_t *row = (uint8_t *)s->picture.data + (ptrdiff_t)(to.y + y) * s->picture.pitch;
+        for (size_t x = 0; x < to.width; x++)
+            set_sample(row, to.x + x, bits, get_sample(turned + y * pitch, x, bits));
+    }
+    pthread_mutex_unlock(&s->seam);
+    free(turned);
+    return status;
+}
+
+static TtStatus put(TtStore *store, const TtImage *piece, TtOrientation o, TtRect to,
+                    const TtOptions *options) {
+    MemoryStore *s = (MemoryStore *)store;
+    size_t per_byte = piece->sample_bits < 8 ? 8 / piece->sample_bits : 1, end = to.x + to.width;
+    if (to.x % per_byte || (end % per_byte && end != s->picture.width))
+        return put_across_bytes(s, piece, o, to, options);
+    TtImage view = tt_subimage(&s->picture, to);
+    return tt_orient(piece, &view, o, options);
+}
+
+static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, const TtOptions *options) {
+    MemoryStore *s = (MemoryStore *)store;
+    TtImage view = tt_subimage(&s->picture, from);
+    return tt_orient(&view, into, TT_NONE, options);
+}
+
+static void free_store(TtStore *store) {
+    MemoryStore *s = (MemoryStore *)store;
+    release(s);
+    pthread_mutex_destroy(&s->seam);
+    free(s);
+}
+
+TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *options, TtStore **store) {
+    TtExtent extent;
+    TtStatus status = tt_image_shape(result, "frame's", &extent);
+    if (status)
+        return status;
+    MemoryStore *s = calloc(1, sizeof(*s));
+    if (!s)
+        return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
+    s->store = (TtStore){put, read_back, free_store};
+    s->options = *options;
+    s->picture = *result;
+    s->picture.data = NULL;
+    s->picture.pitch = (ptrdiff_t)padded(extent.row_bytes);
+    pthread_mutex_init(&s->seam, NULL);
+
+    size_t plane, limit = options->memory_limit ? options->memory_limit : tt_memory_allowed();
+    bool fits = !__builtin_mul_overflow((size_t)s->picture.pitch, result->height, &plane) &&
+                !__builtin_mul_overflow(plane, extent.planes, &s->bytes) && s->bytes <= PTRDIFF_MAX;
+    s->picture.plane_pitch = (ptrdiff_t)plane;
+    if (!fits || s->bytes > limit)
+        status = tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and %.1f MB are allowed",
+                         (double)extent.row_bytes * (double)result->height * (double)extent.planes / 1e6,
+                         (double)limit / 1e6);
+    else if (!(s->picture.data = allocate(s)))
+        status =
+            tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and the system has not so much",
+                    (double)s->bytes / 1e6);
+    if (status)
+        free_store(&s->store);
+    else
+        *store = &s->store;
+    return status;
+}

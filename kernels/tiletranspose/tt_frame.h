@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pictures that do not arrive all at once.
+ *
+ * A source that can be read anywhere needs no frame: tt_plan() cuts the turn into pieces that fit a
+ * memory limit, and each is one tt_orient(). A source that can only be read in order goes into a frame:
+ * rectangles go in, turned rows come out, and exactly one copy of the picture exists.
+ *
+ *     TtFrame *frame;
+ *     if (tt_frame_new(&shape, TT_ROT90, NULL, &frame))
+ *         return complain(tt_last_error());
+ *     for (size_t y = 0, end; y < shape.height; y = end) {
+ *         end = tt_frame_cut(frame, y);
+ *         TtImage band = decode_rows(y, end - y);
+ *         tt_frame_put(frame, &band, 0, y);
+ *     }
+ *     for (size_t y = 0; y < shape.width; y += 64)       // rot90: the result is as high as the source is
+ * wide tt_frame_read(frame, (TtRect){0, y, shape.height, min(64, shape.width - y)}, &rows);
+ *     tt_frame_free(frame);
+ *
+ * Conventions are those of tt.h.
+ */
+#ifndef TILETRANSPOSE_TT_FRAME_H
+#define TILETRANSPOSE_TT_FRAME_H
+
+#include "tt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The frame ------------------------------------------------------------------------------------- */
+
+typedef struct TtFrame TtFrame;
+
+/* NULL, or zero in any field, leaves that choice to the library. */
+typedef struct {
+    size_t struct_size;  /* sizeof(TtFrameOptions) */
+    size_t memory_limit; /* bytes of pixels to hold; 0: what the machine, the cgroup and RLIMIT_AS allow */
+    const char *backend; /* as in TtOptions, for the turning of each piece */
+    unsigned threads;    /* likewise */
+    /* Where the picture's memory comes from: both or neither. It is asked for once, needs no alignment,
+     * and is given back by tt_frame_free(). NULL: anonymous pages, in huge pages where the system has them.
+     */
+    void *(*allocate)(size_t bytes, void *user);
+    void (*release)(void *memory, size_t bytes, void *user);
+    void *user;
+    /* Looked at by every put and read; once it is not 0 they answer TT_ERROR_CANCELLED. May be set from
+     * another thread or a signal handler. */
+    const volatile int *cancel;
+} TtFrameOptions;
+
+/* Makes a frame for a picture of the width, height, channels, sample format and layout of shape (its
+ * data and pitches are not looked at) that is to be turned by o. TT_ERROR_MEMORY if the picture is
+ * larger than the limit or the memory cannot be had; nothing of it is touched before pixels arrive. */
+TT_API TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
+                             TtFrame **frame);
+
+/* The picture as it comes out: size, channels, format and layout, with data NULL. */
+TT_API TtImage tt_frame_result(const TtFrame *frame);
+
+/* Where a band of whole source rows that starts at row y had best end: the row after its last. Bands cut
+ * so fill whole bytes and cache lines of the result and measure a few megabytes at most. Advice only. */
+TT_API size_t tt_frame_cut(const TtFrame *frame, size_t y);
+
+/* Puts in the pixels of piece, whose first lies at (x, y) of the source. Pieces come in any order and
+ * from any threads at once; each pixel comes once. TT_ERROR_ARGUMENT if the piece reaches outside, has
+ * another format, or brings pixels of a row that is already complete. */
+TT_API TtStatus tt_frame_put(TtFrame *frame, const TtImage *piece, size_t x, size_t y);
+
+/* Copies the rectangle r of the result into an image of r's size. TT_ERROR_NOT_READY until each pixel of
+ * those rows has been put. Packed samples: r.x must fall on a whole byte. Any number of threads may read
+ * the same rows, and again. */
+TT_API TtStatus tt_frame_read(TtFrame *frame, TtRect r, const TtImage *into);
+
+/* Frees the frame; NULL is allowed. No other call on it may be running. */
+TT_API void tt_frame_free(TtFrame *frame);
+
+/* ---- The plan -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t struct_size;             /* sizeof(TtPlanOptions) */
+    size_t memory_limit;            /* bytes for a piece of source and its turned twin together; 0: 256 MiB */
+    size_t tile_width, tile_height; /* pieces consist of whole tiles of the source where the limit allows;
+                                       0: no tiles */
+    int whole_rows; /* not 0: each piece is a band as wide as the result, for a writer in order. Packed
+                       samples always are. */
+} TtPlanOptions;
+
+/* A grid of pieces over the source, each at most width x height pixels. */
+typedef struct {
+    size_t count; /* pieces */
+    /* the rest is for tt_plan_piece() */
+    TtOrientation orientation;
+    size_t source_width, source_height, width, height, columns, rows;
+} TtPlan;
+
+/* Plans the turn of a source of shape's size and format that can be read anywhere. TT_ERROR_MEMORY, with
+ * the bytes needed in the message, if not even the smallest piece fits the limit. */
+TT_API TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *options, TtPlan *plan);
+
+/* Piece i below plan->count: the rectangle of the source and where it lands. Pieces run from left to
+ * right and top to bottom of the result, cover it and do not overlap. */
+TT_API void tt_plan_piece(const TtPlan *plan, size_t i, TtRect *source, TtRect *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
