@@ -14,6 +14,10 @@ TtStatus tt_fail(TtStatus status, const char *format, ...) {
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    /* A name of the caller's may hold anything, and the message is one line. */
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
     return status;
 }
 
