@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a test believes, checked: EXPECT(condition, "what was tried: %d", n) prints the place, the condition
+ * and the text when it does not hold, and main ends with `return expect_result();`.
+ */
+#ifndef EXPECT_H
+#define EXPECT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXPECT_GIVE_UP = 20, EXIT_SKIP = 77 };
+
+static unsigned expect_failures;
+
+__attribute__((format(printf, 5, 6))) static inline bool
+expect(bool holds, const char *file, int line, const char *condition, const char *format, ...) {
+    if (holds)
+        return true;
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s:%d: not so: %s: ", file, line, condition);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    if (++expect_failures == EXPECT_GIVE_UP) {
+        fprintf(stderr, "gave up after %u failures\n", expect_failures);
+        exit(EXIT_FAILURE);
+    }
+    return false;
+}
+
+#define EXPECT(condition, ...) expect(condition, __FILE__, __LINE__, #condition, __VA_ARGS__)
+
+static inline int expect_result(void) {
+    return expect_failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
