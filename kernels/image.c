@@ -17,6 +17,17 @@ static bool mul_add(size_t a, size_t b, size_t c, size_t *result) {
     return !__builtin_mul_overflow(a, b, result) && !__builtin_add_overflow(*result, c, result);
 }
 
+/* Counted in bytes all the way: a row may be longer than half a gigabyte where size_t has 32 bits. */
+static bool row_bytes_of(const TtImage *image, const TtExtent *extent, size_t *row_bytes) {
+    if (extent->packed) {
+        size_t per_byte = 8 / image->sample_bits;
+        *row_bytes = image->width / per_byte + (image->width % per_byte != 0);
+        return true;
+    }
+    return mul_add(image->sample_bits / 8, image->channels / extent->planes, 0, row_bytes) &&
+           mul_add(*row_bytes, image->width, 0, row_bytes);
+}
+
 TtStatus tt_image_shape(const TtImage *image, const char *role, TtExtent *extent) {
     memset(extent, 0, sizeof(*extent));
     if (!image)
@@ -38,18 +49,17 @@ TtStatus tt_image_shape(const TtImage *image, const char *role, TtExtent *extent
         return tt_fail(TT_ERROR_ARGUMENT,
                        "the %s image has %u channels of %u bits: packed samples have one channel", role,
                        image->channels, bits);
-    if (image->layout != TT_INTERLEAVED && image->layout != TT_PLANAR)
+    if (image->channels > 1 && image->layout != TT_INTERLEAVED && image->layout != TT_PLANAR)
         return tt_fail(TT_ERROR_ARGUMENT, "the %s image's layout %d is unknown", role, (int)image->layout);
 
     extent->planes = image->layout == TT_PLANAR ? image->channels : 1;
-    size_t pixel_bits, row_bits, all;
-    if (!mul_add(bits, image->channels / extent->planes, 0, &pixel_bits) ||
-        !mul_add(pixel_bits, image->width, 7, &row_bits) || !mul_add(row_bits / 8, image->height, 0, &all) ||
-        !mul_add(all, extent->planes, 0, &all) || all > PTRDIFF_MAX)
+    size_t all;
+    if (!row_bytes_of(image, extent, &extent->row_bytes) ||
+        !mul_add(extent->row_bytes, image->height, 0, &all) || !mul_add(all, extent->planes, 0, &all) ||
+        all > PTRDIFF_MAX)
         return tt_fail(TT_ERROR_ARGUMENT,
                        "the %s image is too large to address: %zu x %zu pixels of %u x %u bits", role,
                        image->width, image->height, image->channels, bits);
-    extent->row_bytes = row_bits / 8;
     return TT_OK;
 }
 
@@ -62,6 +72,18 @@ static bool extend(uintptr_t *low, uintptr_t *end, size_t n, ptrdiff_t distance)
                         : !__builtin_add_overflow(*end, reach, end);
 }
 
+/* Planes may follow each other, or lie in the gaps between each other's rows: all have the same pitch, so
+ * two share a byte only if their columns meet. plane_bytes is from a plane's first byte to its last. */
+static bool planes_meet(const TtImage *image, const TtExtent *extent, size_t plane_bytes) {
+    size_t pitch = magnitude(image->pitch), distance = magnitude(image->plane_pitch), row = extent->row_bytes;
+    for (size_t i = 1; i < extent->planes && i * distance < plane_bytes; i++) {
+        size_t column = image->height > 1 ? i * distance % pitch : 0;
+        if (column < row || column + row > pitch)
+            return true;
+    }
+    return false;
+}
+
 TtStatus tt_image_extent(const TtImage *image, const char *role, TtExtent *extent) {
     TtStatus status = tt_image_shape(image, role, extent);
     if (status)
@@ -69,7 +91,7 @@ TtStatus tt_image_extent(const TtImage *image, const char *role, TtExtent *exten
     if (!image->data)
         return tt_fail(TT_ERROR_ARGUMENT, "the %s image's data is NULL", role);
 
-    size_t pitch = magnitude(image->pitch), plane_pitch = magnitude(image->plane_pitch);
+    size_t pitch = magnitude(image->pitch);
     if (image->height > 1 && pitch < extent->row_bytes)
         return tt_fail(TT_ERROR_ARGUMENT,
                        "the %s image's pitch of %td bytes is too small for its rows of %zu bytes", role,
@@ -85,17 +107,11 @@ TtStatus tt_image_extent(const TtImage *image, const char *role, TtExtent *exten
     if (!fits)
         return tt_fail(TT_ERROR_ARGUMENT, "the %s image reaches past the end of the address space", role);
 
-    /* Planes may follow each other, or the rows of all planes may alternate; anything else collides. */
-    if (extent->planes > 1 && plane_pitch < plane_bytes) {
-        size_t rows;
-        bool alternate = plane_pitch >= extent->row_bytes && mul_add(plane_pitch, extent->planes, 0, &rows) &&
-                         (image->height == 1 || rows <= pitch);
-        if (!alternate)
-            return tt_fail(
-                TT_ERROR_ARGUMENT,
-                "the %s image's plane_pitch of %td bytes lets its planes of %zu bytes run into each other",
-                role, image->plane_pitch, plane_bytes);
-    }
+    if (planes_meet(image, extent, plane_bytes))
+        return tt_fail(
+            TT_ERROR_ARGUMENT,
+            "the %s image's plane_pitch of %td bytes lets its planes of %zu bytes run into each other", role,
+            image->plane_pitch, plane_bytes);
     return TT_OK;
 }
 
@@ -143,8 +159,9 @@ TtImage tt_subimage(const TtImage *image, TtRect r) {
     view.height = r.height;
     bool inside = r.width && r.height && r.x < image->width && r.width <= image->width - r.x &&
                   r.y < image->height && r.height <= image->height - r.y;
-    size_t bits = (size_t)image->sample_bits * (image->channels / extent.planes) * r.x;
-    if (image->data && inside && bits % 8 == 0)
-        view.data = (uint8_t *)image->data + (ptrdiff_t)r.y * image->pitch + bits / 8;
+    size_t per_byte = extent.packed ? 8 / image->sample_bits : 1;
+    size_t bytes = extent.packed ? 1 : (size_t)image->sample_bits / 8 * (image->channels / extent.planes);
+    if (image->data && inside && r.x % per_byte == 0)
+        view.data = (uint8_t *)image->data + (ptrdiff_t)r.y * image->pitch + r.x / per_byte * bytes;
     return view;
 }
