@@ -25,17 +25,38 @@ static size_t in_units(size_t n, size_t unit, size_t all) {
     return smaller(units, all);
 }
 
-/* How long a piece of so many pixels is when its other edge is given. */
-static size_t pixels_along(double pixels, size_t other_edge) {
-    double n = pixels / (double)other_edge;
-    return n < (double)PTRDIFF_MAX ? (size_t)n : PTRDIFF_MAX;
-}
-
 /* Bytes of a piece of width x height pixels and of its turned twin: packed rows end on whole bytes. */
 static double bytes_of(const TtImage *shape, TtOrientation o, size_t width, size_t height) {
     double bits = (double)shape->channels * shape->sample_bits;
     double source = ceil((double)width * bits / 8) * (double)height;
     return source + (tt_swaps_axes(o) ? ceil((double)height * bits / 8) * (double)width : source);
+}
+
+/* What a piece may be. */
+typedef struct {
+    const TtImage *shape;
+    TtOrientation orientation;
+    size_t limit, unit_x, unit_y; /* edges are multiples of the unit, or all of the source's */
+} Pieces;
+
+static bool fits(const Pieces *p, size_t width, size_t height) {
+    return bytes_of(p->shape, p->orientation, width, height) <= (double)p->limit;
+}
+
+/* How wide (or high) a piece may be whose other edge is given; 0 if not even one unit fits. */
+static size_t longest(const Pieces *p, bool is_width, size_t other) {
+    size_t all = is_width ? p->shape->width : p->shape->height, unit = is_width ? p->unit_x : p->unit_y;
+    size_t least = 0, most = all / unit; /* so many units fit; no more do */
+    if (is_width ? fits(p, all, other) : fits(p, other, all))
+        return all;
+    while (least < most) {
+        size_t middle = most - (most - least) / 2;
+        if (is_width ? fits(p, middle * unit, other) : fits(p, other, middle * unit))
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return least * unit;
 }
 
 TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *options, TtPlan *plan) {
@@ -50,36 +71,37 @@ TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *opt
         return tt_fail(TT_ERROR_ARGUMENT,
                        "a plan needs an orientation, options with struct_size set, a place for it");
 
-    size_t limit = options->memory_limit ? options->memory_limit : default_limit;
-    size_t unit_x = options->tile_width ? options->tile_width : 1;
-    size_t unit_y = options->tile_height ? options->tile_height : 1;
     bool whole_rows = options->whole_rows || extent.packed, swaps = tt_swaps_axes(o);
     size_t byte_unit = extent.packed ? 8 / shape->sample_bits : 1; /* a view must start on a byte */
-    while (unit_x % byte_unit)
-        unit_x *= 2;
-
-    /* Pixels a piece may have, and the edges that make its rows long on both sides. */
-    double pixels = (double)limit / (2.0 * shape->channels * shape->sample_bits / 8);
-    size_t edge = pixels_along(sqrt(pixels), 1);
-    size_t width = in_units(edge, unit_x, shape->width), height = in_units(edge, unit_y, shape->height);
-    if (whole_rows && swaps)
-        height = shape->height;
-    else if (whole_rows)
-        width = shape->width;
-    if (height == shape->height)
-        width = in_units(pixels_along(pixels, height), unit_x, shape->width);
-    if (width == shape->width && !(whole_rows && swaps))
-        height = in_units(pixels_along(pixels, width), unit_y, shape->height);
+    size_t least_x = whole_rows && !swaps ? shape->width : byte_unit;
+    size_t least_y = whole_rows && swaps ? shape->height : 1;
+    Pieces pieces = {shape, o, options->memory_limit ? options->memory_limit : default_limit, least_x,
+                     least_y};
+    if (options->tile_width && least_x == byte_unit)
+        for (pieces.unit_x = options->tile_width; pieces.unit_x % byte_unit;)
+            pieces.unit_x *= 2;
+    if (options->tile_height && least_y == 1)
+        pieces.unit_y = options->tile_height;
 
     /* Whole tiles may be too much to ask; then the smallest piece that is right must do. */
-    if (bytes_of(shape, o, width, height) > (double)limit && (!whole_rows || swaps))
-        width = in_units(pixels_along(pixels, height), byte_unit, shape->width);
-    if (bytes_of(shape, o, width, height) > (double)limit && !(whole_rows && swaps))
-        height = in_units(pixels_along(pixels, width), 1, shape->height);
-    double need = bytes_of(shape, o, width, height);
-    if (need > (double)limit)
-        return tt_fail(TT_ERROR_MEMORY,
-                       "a piece of this picture takes %.0f bytes, and the memory limit is %zu", need, limit);
+    if (!fits(&pieces, smaller(pieces.unit_x, shape->width), smaller(pieces.unit_y, shape->height))) {
+        pieces.unit_x = least_x;
+        pieces.unit_y = least_y;
+        double need = bytes_of(shape, o, smaller(least_x, shape->width), smaller(least_y, shape->height));
+        if (need > (double)pieces.limit)
+            return tt_fail(TT_ERROR_MEMORY,
+                           "a piece of this picture takes %.0f bytes, and the memory limit is %zu", need,
+                           pieces.limit);
+    }
+
+    /* Square pieces have long rows on both sides; where the source ends, the other edge takes the rest. */
+    double edge = sqrt((double)pieces.limit / (2.0 * shape->channels * shape->sample_bits / 8));
+    size_t width =
+        in_units(edge < (double)PTRDIFF_MAX ? (size_t)edge : PTRDIFF_MAX, pieces.unit_x, shape->width);
+    width = smaller(width, longest(&pieces, true, smaller(pieces.unit_y, shape->height)));
+    size_t height = longest(&pieces, false, width);
+    if (height == shape->height)
+        width = longest(&pieces, true, height);
 
     *plan = (TtPlan){.orientation = o,
                      .source_width = shape->width,
@@ -90,7 +112,7 @@ TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *opt
                      .rows = (shape->height - 1) / height + 1};
     if (__builtin_mul_overflow(plan->columns, plan->rows, &plan->count))
         return tt_fail(TT_ERROR_MEMORY,
-                       "the memory limit of %zu bytes cuts this picture into too many pieces", limit);
+                       "the memory limit of %zu bytes cuts this picture into too many pieces", pieces.limit);
     return TT_OK;
 }
 
