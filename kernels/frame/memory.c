@@ -102,6 +102,17 @@ static void free_store(TtStore *store) {
     free(s);
 }
 
+/* Sets the picture's pitches and the bytes it takes; false if it would take more than the limit. */
+static bool lay_out(MemoryStore *s, size_t pitch, size_t planes, size_t limit) {
+    size_t plane;
+    s->picture.pitch = (ptrdiff_t)pitch;
+    if (__builtin_mul_overflow(pitch, s->picture.height, &plane) ||
+        __builtin_mul_overflow(plane, planes, &s->bytes))
+        return false;
+    s->picture.plane_pitch = (ptrdiff_t)plane;
+    return s->bytes <= PTRDIFF_MAX && s->bytes <= limit;
+}
+
 TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *options, TtStore **store) {
     TtExtent extent;
     TtStatus status = tt_image_shape(result, "frame's", &extent);
@@ -114,14 +125,12 @@ TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *option
     s->options = *options;
     s->picture = *result;
     s->picture.data = NULL;
-    s->picture.pitch = (ptrdiff_t)padded(extent.row_bytes);
     pthread_mutex_init(&s->seam, NULL);
 
-    size_t plane, limit = options->memory_limit ? options->memory_limit : tt_memory_allowed();
-    bool fits = !__builtin_mul_overflow((size_t)s->picture.pitch, result->height, &plane) &&
-                !__builtin_mul_overflow(plane, extent.planes, &s->bytes) && s->bytes <= PTRDIFF_MAX;
-    s->picture.plane_pitch = (ptrdiff_t)plane;
-    if (!fits || s->bytes > limit)
+    /* The padding is a help, and not worth refusing a picture for. */
+    size_t limit = options->memory_limit ? options->memory_limit : tt_memory_allowed();
+    if (!lay_out(s, padded(extent.row_bytes), extent.planes, limit) &&
+        !lay_out(s, extent.row_bytes, extent.planes, limit))
         status = tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and %.1f MB are allowed",
                          (double)extent.row_bytes * (double)result->height * (double)extent.planes / 1e6,
                          (double)limit / 1e6);
