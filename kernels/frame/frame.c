@@ -123,8 +123,10 @@ static TtStatus check_cancel(const TtFrame *f) {
 
 static TtStatus check_piece(const TtFrame *f, const TtImage *piece, size_t x, size_t y) {
     TtExtent extent;
-    TtStatus status = tt_image_extent(piece, "put", &extent);
-    if (status)
+    TtStatus status;
+    if (!f)
+        return tt_fail(TT_ERROR_ARGUMENT, "the frame is NULL");
+    if ((status = tt_image_extent(piece, "put", &extent)))
         return status;
     if (piece->channels != f->shape.channels || piece->sample_bits != f->shape.sample_bits)
         return tt_fail(TT_ERROR_ARGUMENT, "a piece of %u channels of %u bits put into a frame of %u of %u",
@@ -155,8 +157,10 @@ TtStatus tt_frame_put(TtFrame *f, const TtImage *piece, size_t x, size_t y) {
 
 TtStatus tt_frame_read(TtFrame *f, TtRect r, const TtImage *into) {
     TtExtent extent;
-    TtStatus status = tt_image_extent(into, "read", &extent);
-    if (status || (status = check_cancel(f)))
+    TtStatus status;
+    if (!f)
+        return tt_fail(TT_ERROR_ARGUMENT, "the frame is NULL");
+    if ((status = tt_image_extent(into, "read", &extent)) || (status = check_cancel(f)))
         return status;
     if (into->width != r.width || into->height != r.height || r.x >= f->result.width ||
         r.width > f->result.width - r.x || r.y >= f->result.height || r.height > f->result.height - r.y)
