@@ -15,10 +15,8 @@ enum { EXPECT_GIVE_UP = 20, EXIT_SKIP = 77 };
 
 static unsigned expect_failures;
 
-__attribute__((format(printf, 5, 6))) static inline bool
-expect(bool holds, const char *file, int line, const char *condition, const char *format, ...) {
-    if (holds)
-        return true;
+__attribute__((format(printf, 4, 5))) static inline bool
+expect_failed(const char *file, int line, const char *condition, const char *format, ...) {
     va_list args;
     va_start(args, format);
     fprintf(stderr, "%s:%d: not so: %s: ", file, line, condition);
@@ -29,10 +27,16 @@ expect(bool holds, const char *file, int line, const char *condition, const char
         fprintf(stderr, "gave up after %u failures\n", expect_failures);
         exit(EXIT_FAILURE);
     }
-    return false;
 }
 
-#define EXPECT(condition, ...) expect(condition, __FILE__, __LINE__, #condition, __VA_ARGS__)
+/* The text is made only when it is needed. */
+#define EXPECT(condition, ...)                                                                               \
+    __extension__({                                                                                          \
+        bool it_holds = (condition);                                                                         \
+        if (!it_holds)                                                                                       \
+            expect_failed(__FILE__, __LINE__, #condition, __VA_ARGS__);                                      \
+        it_holds;                                                                                            \
+    })
 
 static inline int expect_result(void) {
     return expect_failures ? EXIT_FAILURE : EXIT_SUCCESS;

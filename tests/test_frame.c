@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Frames: random disjoint pieces go in, in random order and from several threads; what comes out is held
+ * against the naive loop.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "eight.h"
+#include "expect.h"
+#include "pictures.h"
+#include "random.h"
+#include "tiletranspose/tt_frame.h"
+
+enum { PIECES = 64, WRITERS = 3 };
+
+static uint64_t random_state = 3;
+
+typedef struct {
+    uint32_t channels, bits;
+} Format;
+
+static const Format formats[] = {{1, 1}, {1, 2},  {1, 4},  {1, 8},  {3, 8},
+                                 {4, 8}, {1, 16}, {3, 16}, {2, 32}, {5, 24}};
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+/* A picture of its own memory, full of random bytes. */
+static TtImage new_picture(size_t width, size_t height, Format f, TtLayout layout) {
+    TtImage p = tt_image(NULL, 0, width, height, f.channels, f.bits);
+    p.layout = layout;
+    picture_lay_out(&p, &random_state);
+    uint8_t *memory = malloc(picture_bytes(&p));
+    if (!memory)
+        exit(EXIT_FAILURE);
+    random_fill(&random_state, memory, picture_bytes(&p));
+    picture_place(&p, memory);
+    return p;
+}
+
+static void free_picture(TtImage *p) {
+    TtImage at_zero = *p;
+    picture_place(&at_zero, NULL);
+    free((uint8_t *)p->data - (uintptr_t)at_zero.data);
+}
+
+static TtLayout random_layout(void) {
+    return random_below(&random_state, 2) ? TT_PLANAR : TT_INTERLEAVED;
+}
+
+/* A copy of the rectangle r, in a layout of its own: a packed one starts on a byte wherever r does. */
+static TtImage cut_out(const TtImage *p, TtRect r) {
+    TtImage piece = new_picture(r.width, r.height, (Format){p->channels, p->sample_bits}, random_layout());
+    for (size_t y = 0; y < r.height; y++)
+        for (size_t x = 0; x < r.width; x++)
+            if (p->sample_bits < 8)
+                picture_set_packed(&piece, x, y, picture_get_packed(p, r.x + x, r.y + y));
+            else
+                for (uint32_t c = 0; c < p->channels; c++)
+                    memcpy(picture_sample(&piece, x, y, c), picture_sample(p, r.x + x, r.y + y, c),
+                           p->sample_bits / 8);
+    return piece;
+}
+
+/* ---- Pieces ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    TtRect rect;
+    TtImage image;
+} Piece;
+
+typedef struct {
+    TtImage picture, truth; /* before and after the turn */
+    int orientation;
+    Piece pieces[PIECES];
+    size_t count;
+    TtFrame *frame;
+    atomic_size_t next, finished;
+} Job;
+
+static const char *describe(const Job *j) {
+    static _Thread_local char text[160];
+    snprintf(text, sizeof(text), "%zux%zu of %u x %u bits %s by %s in %zu pieces", j->picture.width,
+             j->picture.height, j->picture.channels, j->picture.sample_bits,
+             j->picture.layout == TT_PLANAR ? "planar" : "interleaved", eight_names[j->orientation],
+             j->count);
+    return text;
+}
+
+/* Guillotine: any piece is cut in two, anywhere, until there are enough. */
+static void split(Job *j, size_t want) {
+    j->pieces[0].rect = (TtRect){0, 0, j->picture.width, j->picture.height};
+    j->count = 1;
+    for (size_t tries = 0; j->count < want && tries < 10 * want; tries++) {
+        TtRect *a = &j->pieces[random_below(&random_state, j->count)].rect, b = *a;
+        if (random_below(&random_state, 2)) {
+            if (a->width < 2)
+                continue;
+            a->width = 1 + random_below(&random_state, a->width - 1);
+            b.x += a->width;
+            b.width -= a->width;
+        } else {
+            if (a->height < 2)
+                continue;
+            a->height = 1 + random_below(&random_state, a->height - 1);
+            b.y += a->height;
+            b.height -= a->height;
+        }
+        j->pieces[j->count++].rect = b;
+    }
+    for (size_t i = j->count - 1; i; i--) { /* shuffled */
+        size_t k = random_below(&random_state, i + 1);
+        TtRect r = j->pieces[i].rect;
+        j->pieces[i].rect = j->pieces[k].rect;
+        j->pieces[k].rect = r;
+    }
+    for (size_t i = 0; i < j->count; i++)
+        j->pieces[i].image = cut_out(&j->picture, j->pieces[i].rect);
+}
+
+static void start(Job *j, size_t width, size_t height, Format f, int o, size_t pieces,
+                  const TtFrameOptions *options) {
+    memset(j, 0, sizeof(*j));
+    j->orientation = o;
+    j->picture = new_picture(width, height, f, random_layout());
+    j->truth = eight_swaps(o) ? new_picture(height, width, f, TT_INTERLEAVED)
+                              : new_picture(width, height, f, TT_INTERLEAVED);
+    picture_turn(&j->picture, &j->truth, o);
+    split(j, pieces);
+    if (!EXPECT(tt_frame_new(&j->picture, (TtOrientation)o, options, &j->frame) == TT_OK, "%s: %s",
+                tt_last_error(), describe(j)))
+        exit(EXIT_FAILURE);
+    TtImage result = tt_frame_result(j->frame);
+    EXPECT(result.width == j->truth.width && result.height == j->truth.height && !result.data &&
+               result.channels == f.channels && result.sample_bits == f.bits &&
+               result.layout == j->picture.layout && result.struct_size == sizeof(TtImage),
+           "the result's shape: %s", describe(j));
+}
+
+static void finish(Job *j) {
+    tt_frame_free(j->frame);
+    for (size_t i = 0; i < j->count; i++)
+        free_picture(&j->pieces[i].image);
+    free_picture(&j->truth);
+    free_picture(&j->picture);
+}
+
+static TtStatus put(Job *j, size_t i) {
+    return tt_frame_put(j->frame, &j->pieces[i].image, j->pieces[i].rect.x, j->pieces[i].rect.y);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------- */
+
+static TtStatus read_and_compare(Job *j, TtRect r, uint64_t *random) {
+    size_t row = (r.width * j->truth.sample_bits * j->truth.channels + 7) / 8, gap = random_below(random, 5);
+    uint8_t *memory = malloc((row + gap) * r.height);
+    if (!memory)
+        exit(EXIT_FAILURE);
+    memset(memory, 0xa7, (row + gap) * r.height);
+    TtImage into =
+        tt_image(memory, (ptrdiff_t)(row + gap), r.width, r.height, j->truth.channels, j->truth.sample_bits);
+    TtStatus status = tt_frame_read(j->frame, r, &into);
+    if (!status)
+        for (size_t y = 0; y < r.height; y++) {
+            for (size_t x = 0; x < r.width; x++) {
+                bool same = true;
+                if (into.sample_bits < 8)
+                    same = picture_get_packed(&into, x, y) == picture_get_packed(&j->truth, r.x + x, r.y + y);
+                for (uint32_t c = 0; into.sample_bits >= 8 && c < into.channels; c++)
+                    same &= !memcmp(picture_sample(&into, x, y, c),
+                                    picture_sample(&j->truth, r.x + x, r.y + y, c), into.sample_bits / 8);
+                EXPECT(same, "pixel %zu, %zu of the result: %s", r.x + x, r.y + y, describe(j));
+            }
+            size_t unused = row * 8 - r.width * into.sample_bits * into.channels;
+            EXPECT(!(memory[y * (row + gap) + row - 1] & ((1u << unused) - 1)), "unused bits of row %zu: %s",
+                   r.y + y, describe(j));
+        }
+    for (size_t y = 0; y + 1 < r.height; y++)
+        for (size_t x = row; x < row + gap; x++)
+            EXPECT(memory[y * (row + gap) + x] == 0xa7, "between rows: %s", describe(j));
+    free(memory);
+    return status;
+}
+
+static TtRect random_rect(const TtImage *p, uint64_t *random) {
+    TtRect r = {random_below(random, p->width), random_below(random, p->height), 0, 0};
+    if (p->sample_bits < 8)
+        r.x -= r.x % (8 / p->sample_bits);
+    r.width = 1 + random_below(random, p->width - r.x);
+    r.height = 1 + random_below(random, p->height - r.y);
+    return r;
+}
+
+/* ---- One thread: which rows are ready, at each moment ------------------------------------------------ */
+
+static void test_ready_rows(size_t width, size_t height, Format f, int o) {
+    Job j;
+    size_t missing[64];
+    start(&j, width, height, f, o, 1 + random_below(&random_state, 12), NULL);
+    for (size_t y = 0; y < j.truth.height; y++)
+        missing[y] = j.truth.width;
+    for (size_t i = 0; i < j.count; i++) {
+        TtRect from = j.pieces[i].rect;
+        EXPECT(put(&j, i) == TT_OK, "%s: %s", tt_last_error(), describe(&j));
+        for (size_t y = 0; y < j.truth.height; y++)
+            for (size_t x = 0; x < j.truth.width; x++) {
+                Point p = eight_source(o, width, height, x, y);
+                missing[y] -= p.x - from.x < from.width && p.y - from.y < from.height;
+            }
+        for (size_t y = 0; y < j.truth.height; y++) {
+            TtStatus want = missing[y] ? TT_ERROR_NOT_READY : TT_OK;
+            TtStatus got = read_and_compare(&j, (TtRect){0, y, j.truth.width, 1}, &random_state);
+            EXPECT(got == want, "row %zu, %zu of its pixels missing: status %d: %s", y, missing[y], (int)got,
+                   describe(&j));
+        }
+        TtRect r = random_rect(&j.truth, &random_state);
+        bool ready = true;
+        for (size_t y = r.y; y < r.y + r.height; y++)
+            ready &= !missing[y];
+        EXPECT(read_and_compare(&j, r, &random_state) == (ready ? TT_OK : TT_ERROR_NOT_READY), "%s",
+               describe(&j));
+    }
+    /* Complete: nothing more is taken, and all that was put is still there. */
+    for (size_t i = 0; i < j.count; i++)
+        EXPECT(put(&j, i) == TT_ERROR_ARGUMENT && strstr(tt_last_error(), "put before"), "put twice: %s",
+               describe(&j));
+    EXPECT(read_and_compare(&j, (TtRect){0, 0, j.truth.width, j.truth.height}, &random_state) == TT_OK, "%s",
+           describe(&j));
+    finish(&j);
+}
+
+/* ---- Several threads: writers and a reader ----------------------------------------------------------- */
+
+static void *write_pieces(void *data) {
+    Job *j = data;
+    for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->count;)
+        EXPECT(put(j, i) == TT_OK, "%s: %s", tt_last_error(), describe(j));
+    atomic_fetch_add(&j->finished, 1);
+    return NULL;
+}
+
+/* Reads while others write: each row is not ready or right. */
+static void *read_rows(void *data) {
+    Job *j = data;
+    uint64_t random = 7;
+    bool finished;
+    do {
+        finished = atomic_load(&j->finished) == WRITERS;
+        TtRect r = random_rect(&j->truth, &random);
+        r.height = 1;
+        TtStatus status = read_and_compare(j, r, &random);
+        EXPECT(status == TT_OK || (status == TT_ERROR_NOT_READY && !finished), "%s: %s", tt_last_error(),
+               describe(j));
+        sched_yield();
+    } while (!finished);
+    return NULL;
+}
+
+static void test_threads(size_t width, size_t height, Format f, int o, unsigned threads) {
+    Job j;
+    TtFrameOptions options = {.struct_size = sizeof(options), .threads = threads};
+    pthread_t ids[WRITERS + 1];
+    start(&j, width, height, f, o, 2 + random_below(&random_state, PIECES - 2), &options);
+    for (size_t i = 0; i <= WRITERS; i++)
+        if (pthread_create(&ids[i], NULL, i < WRITERS ? write_pieces : read_rows, &j))
+            exit(EXIT_FAILURE);
+    for (size_t i = 0; i <= WRITERS; i++)
+        pthread_join(ids[i], NULL);
+    for (int i = 0; i < 3; i++)
+        EXPECT(read_and_compare(&j, random_rect(&j.truth, &random_state), &random_state) == TT_OK, "%s: %s",
+               tt_last_error(), describe(&j));
+    EXPECT(read_and_compare(&j, (TtRect){0, 0, j.truth.width, j.truth.height}, &random_state) == TT_OK,
+           "%s: %s", tt_last_error(), describe(&j));
+    finish(&j);
+}
+
+static void test_pieces(void) {
+    for (size_t f = 0; f < FORMATS; f++)
+        for (int o = 1; o <= 8; o++) {
+            for (int i = 0; i < 6; i++)
+                test_ready_rows(1 + random_below(&random_state, 40), 1 + random_below(&random_state, 40),
+                                formats[f], o);
+            for (int i = 0; i < 2; i++)
+                test_threads(1 + random_below(&random_state, 300), 1 + random_below(&random_state, 200),
+                             formats[f], o, 1);
+        }
+    /* Pieces large enough that the library's own threads run inside the callers'. */
+    for (int o = 1; o <= 8; o++) {
+        test_threads(801, 1403, formats[4], o, 2);
+        test_threads(2203, 1501, formats[2], o, 2);
+    }
+}
+
+/* Into either layout, whatever the frame's. */
+static void test_layouts(void) {
+    for (int i = 0; i < 16; i++) {
+        Job j;
+        start(&j, 37, 23, formats[4], 1 + i % 8, 5, NULL);
+        for (size_t k = 0; k < j.count; k++)
+            EXPECT(put(&j, k) == TT_OK, "%s", tt_last_error());
+        TtImage into = new_picture(j.truth.width, j.truth.height, formats[4], random_layout());
+        size_t x, y;
+        EXPECT(tt_frame_read(j.frame, (TtRect){0, 0, into.width, into.height}, &into) == TT_OK, "%s",
+               tt_last_error());
+        EXPECT(!picture_differs(&into, &j.truth, &x, &y), "pixel %zu, %zu: %s", x, y, describe(&j));
+        free_picture(&into);
+        finish(&j);
+    }
+}
+
+/* ---- Refusals ---------------------------------------------------------------------------------------- */
+
+static void put_refused(TtFrame *frame, TtImage piece, size_t x, size_t y, const char *words) {
+    TtStatus status = tt_frame_put(frame, &piece, x, y);
+    EXPECT(status == TT_ERROR_ARGUMENT && strstr(tt_last_error(), words), "status %d, '%s', not '%s'",
+           (int)status, tt_last_error(), words);
+}
+
+static void read_refused(TtFrame *frame, TtRect r, TtImage into, const char *words) {
+    TtStatus status = tt_frame_read(frame, r, &into);
+    EXPECT(status == TT_ERROR_ARGUMENT && strstr(tt_last_error(), words), "status %d, '%s', not '%s'",
+           (int)status, tt_last_error(), words);
+}
+
+static void test_refusals(void) {
+    uint8_t pixels[1000] = {0}, rows[1000];
+    TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), all = tt_image(pixels, 20, 20, 10, 1, 8);
+    TtFrame *frame = NULL;
+    EXPECT(tt_frame_new(NULL, TT_ROT90, NULL, &frame) == TT_ERROR_ARGUMENT, "no shape");
+    EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, NULL) == TT_ERROR_ARGUMENT, "no place");
+    EXPECT(tt_frame_new(&shape, (TtOrientation)0, NULL, &frame) == TT_ERROR_ARGUMENT, "orientation 0");
+    EXPECT(tt_frame_new(&shape, (TtOrientation)9, NULL, &frame) == TT_ERROR_ARGUMENT, "orientation 9");
+    TtFrameOptions options = {0};
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "struct_size 0");
+    options = (TtFrameOptions){.struct_size = sizeof(options), .backend = "fast"};
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "backend");
+    EXPECT(strstr(tt_last_error(), "'fast'"), "%s", tt_last_error());
+    TtImage none = shape;
+    none.width = 0;
+    EXPECT(tt_frame_new(&none, TT_ROT90, NULL, &frame) == TT_ERROR_ARGUMENT, "no pixels");
+    EXPECT(!frame, "a refused frame was stored");
+
+    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    put_refused(frame, all, 1, 0, "outside");
+    put_refused(frame, all, 0, 1, "outside");
+    put_refused(frame, all, SIZE_MAX, 0, "outside");
+    put_refused(frame, all, 0, SIZE_MAX, "outside");
+    put_refused(frame, tt_image(pixels, 21, 21, 10, 1, 8), 0, 0, "outside");
+    put_refused(frame, tt_image(pixels, 20, 10, 10, 1, 16), 0, 0, "of 16 bits");
+    put_refused(frame, tt_image(pixels, 20, 10, 10, 2, 8), 0, 0, "2 channels");
+    put_refused(frame, tt_image(NULL, 20, 20, 10, 1, 8), 0, 0, "NULL");
+    put_refused(frame, tt_image(pixels, 19, 20, 10, 1, 8), 0, 0, "pitch");
+    put_refused(NULL, all, 0, 0, "frame is NULL");
+    EXPECT(tt_frame_put(frame, NULL, 0, 0) == TT_ERROR_ARGUMENT, "no piece");
+
+    TtImage into = tt_image(rows, 10, 10, 20, 1, 8);
+    memset(rows, 5, sizeof(rows));
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 10, 20}, &into) == TT_ERROR_NOT_READY, "nothing put");
+    EXPECT(strstr(tt_last_error(), "row 0"), "%s", tt_last_error());
+    EXPECT(tt_frame_put(frame, &all, 0, 0) == TT_OK, "%s", tt_last_error());
+    read_refused(frame, (TtRect){0, 0, 10, 21}, tt_image(rows, 10, 10, 21, 1, 8), "cannot read");
+    read_refused(frame, (TtRect){1, 0, 10, 20}, into, "cannot read");
+    read_refused(frame, (TtRect){0, 1, 10, 20}, into, "cannot read");
+    read_refused(frame, (TtRect){SIZE_MAX, 0, 10, 20}, into, "cannot read");
+    read_refused(frame, (TtRect){0, SIZE_MAX, 10, 20}, into, "cannot read");
+    read_refused(frame, (TtRect){0, 0, 9, 20}, into, "cannot read");
+    read_refused(frame, (TtRect){0, 0, 0, 0}, tt_image(rows, 10, 0, 0, 1, 8), "no pixels");
+    read_refused(frame, (TtRect){0, 0, 10, 20}, tt_image(NULL, 10, 10, 20, 1, 8), "NULL");
+    read_refused(frame, (TtRect){0, 0, 10, 20}, tt_image(rows, 20, 10, 20, 1, 16), "differ");
+    read_refused(NULL, (TtRect){0, 0, 10, 20}, into, "frame is NULL");
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 10, 20}, NULL) == TT_ERROR_ARGUMENT, "no place");
+    for (size_t i = 0; i < sizeof(rows); i++)
+        EXPECT(rows[i] == 5, "a refused read wrote byte %zu", i);
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 10, 20}, &into) == TT_OK, "%s", tt_last_error());
+    tt_frame_free(frame);
+    tt_frame_free(NULL);
+
+    /* Packed rows are read from a whole byte on. */
+    TtImage bits = tt_image(NULL, 0, 20, 10, 1, 2), bits_of = tt_image(pixels, 5, 20, 10, 1, 2);
+    if (!EXPECT(tt_frame_new(&bits, TT_NONE, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    EXPECT(tt_frame_put(frame, &bits_of, 0, 0) == TT_OK, "%s", tt_last_error());
+    for (size_t x = 0; x < 8; x++) {
+        into = tt_image(rows, 3, 10, 10, 1, 2);
+        EXPECT(tt_frame_read(frame, (TtRect){x, 0, 10, 10}, &into) == (x % 4 ? TT_ERROR_ARGUMENT : TT_OK),
+               "column %zu", x);
+    }
+    tt_frame_free(frame);
+}
+
+/* A piece that was refused counts for nothing; a row that is half complete takes its other half. */
+static void test_put_twice(void) {
+    uint8_t pixels[200] = {0};
+    TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), half = tt_image(pixels, 10, 10, 10, 1, 8);
+    TtImage row = tt_image(pixels, 20, 20, 1, 1, 8);
+    TtFrame *frame;
+    if (!EXPECT(tt_frame_new(&shape, TT_NONE, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    EXPECT(tt_frame_put(frame, &half, 0, 0) == TT_OK, "%s", tt_last_error());
+    put_refused(frame, row, 0, 3, "put before");
+    EXPECT(tt_frame_read(frame, (TtRect){0, 3, 20, 1}, &row) == TT_ERROR_NOT_READY, "half a row");
+    EXPECT(tt_frame_put(frame, &half, 10, 0) == TT_OK, "%s", tt_last_error());
+    put_refused(frame, half, 10, 0, "put before");
+    EXPECT(tt_frame_read(frame, (TtRect){0, 3, 20, 1}, &row) == TT_OK, "%s", tt_last_error());
+    tt_frame_free(frame);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t allocations, releases, bytes;
+    void *memory;
+    bool refuse;
+} Ledger;
+
+static void *allocate(size_t bytes, void *user) {
+    Ledger *ledger = user;
+    ledger->allocations++;
+    ledger->bytes = bytes;
+    if (ledger->refuse)
+        return NULL;
+    ledger->memory = malloc(bytes + 1);
+    memset(ledger->memory, 0xff, bytes + 1);
+    return (char *)ledger->memory + 1; /* no alignment is promised */
+}
+
+static void release(void *memory, size_t bytes, void *user) {
+    Ledger *ledger = user;
+    ledger->releases++;
+    EXPECT(memory == (char *)ledger->memory + 1 && bytes == ledger->bytes, "what is released");
+    free(ledger->memory);
+}
+
+static void test_allocator(void) {
+    for (int i = 0; i < 24; i++) {
+        Ledger ledger = {0};
+        TtFrameOptions options = {.struct_size = sizeof(options)};
+        options.allocate = allocate;
+        options.release = release;
+        options.user = &ledger;
+        Job j;
+        start(&j, 531, 77, formats[i % 3 + (i & 4)], 1 + i % 8, 9, &options);
+        for (size_t k = 0; k < j.count; k++)
+            EXPECT(put(&j, k) == TT_OK, "%s", tt_last_error());
+        EXPECT(read_and_compare(&j, (TtRect){0, 0, j.truth.width, j.truth.height}, &random_state) == TT_OK,
+               "%s", tt_last_error());
+        EXPECT(ledger.allocations == 1 && !ledger.releases, "asked %zu times", ledger.allocations);
+        finish(&j);
+        EXPECT(ledger.allocations == 1 && ledger.releases == 1, "released %zu times", ledger.releases);
+    }
+    Ledger ledger = {.refuse = true};
+    TtFrameOptions options = {.struct_size = sizeof(options), .allocate = allocate, .user = &ledger};
+    TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8);
+    TtFrame *frame = NULL;
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "allocate alone");
+    options.release = release;
+    options.allocate = NULL;
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "release alone");
+    EXPECT(!ledger.allocations && !ledger.releases, "refused before memory was asked for");
+    options.allocate = allocate;
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_MEMORY, "an allocator that has none");
+    EXPECT(ledger.allocations == 1 && !ledger.releases && !frame, "nothing to release");
+}
+
+static void test_memory_limit(void) {
+    /* Row lengths on both sides of those that the store pads. */
+    static const size_t widths[] = {1, 100, 1023, 1024, 1025, 4096, 5000};
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+        for (int o = 1; o <= 8; o++) {
+            TtImage shape = tt_image(NULL, 0, widths[i], 1100, 3, 8);
+            TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = widths[i] * 1100 * 3};
+            TtFrame *frame = NULL;
+            EXPECT(tt_frame_new(&shape, (TtOrientation)o, &options, &frame) == TT_OK,
+                   "a picture as large as the limit: %s: %zu wide, %s", tt_last_error(), widths[i],
+                   eight_names[o]);
+            tt_frame_free(frame);
+            frame = NULL;
+            options.memory_limit--;
+            EXPECT(tt_frame_new(&shape, (TtOrientation)o, &options, &frame) == TT_ERROR_MEMORY && !frame,
+                   "a byte more than the limit: %zu wide, %s", widths[i], eight_names[o]);
+            EXPECT(strstr(tt_last_error(), "MB"), "%s", tt_last_error());
+        }
+    TtImage shape = tt_image(NULL, 0, (size_t)1 << 31, (size_t)1 << 30, 1, 8);
+    TtFrame *frame = NULL;
+    EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_ERROR_MEMORY && !frame, "two exabytes");
+    shape = tt_image(NULL, 0, PTRDIFF_MAX, 1, 1, 8);
+    TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = SIZE_MAX};
+    EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_ERROR_MEMORY && !frame, "eight exabytes");
+}
+
+static void test_cancel(void) {
+    volatile int cancel = 0;
+    uint8_t pixels[200] = {0}, rows[200];
+    TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), half = tt_image(pixels, 20, 20, 5, 1, 8);
+    TtImage into = tt_image(rows, 20, 20, 5, 1, 8);
+    TtFrameOptions options = {.struct_size = sizeof(options), .cancel = &cancel};
+    TtFrame *frame;
+    if (!EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    EXPECT(tt_frame_put(frame, &half, 0, 0) == TT_OK, "%s", tt_last_error());
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 20, 5}, &into) == TT_OK, "%s", tt_last_error());
+    memset(rows, 5, sizeof(rows));
+    cancel = 1;
+    EXPECT(tt_frame_put(frame, &half, 0, 5) == TT_ERROR_CANCELLED, "a put after the flag");
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 20, 5}, &into) == TT_ERROR_CANCELLED, "a read after the flag");
+    EXPECT(rows[0] == 5 && rows[99] == 5, "a cancelled read wrote");
+    cancel = 0;
+    EXPECT(tt_frame_put(frame, &half, 0, 5) == TT_OK, "the cancelled put counted: %s", tt_last_error());
+    tt_frame_free(frame);
+}
+
+/* ---- Bands ------------------------------------------------------------------------------------------- */
+
+static void *nothing(size_t bytes, void *user) {
+    (void)bytes;
+    return user; /* no pixel is ever put there */
+}
+
+static void no_release(void *memory, size_t bytes, void *user) {
+    (void)memory;
+    (void)bytes;
+    (void)user;
+}
+
+static void check_cuts(size_t width, size_t height, Format f, TtLayout layout, int o) {
+    TtImage shape = tt_image(NULL, 0, width, height, f.channels, f.bits);
+    shape.layout = layout;
+    char somewhere;
+    TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = SIZE_MAX, .allocate = nothing};
+    options.release = no_release;
+    options.user = &somewhere;
+    TtFrame *frame;
+    if (!EXPECT(tt_frame_new(&shape, (TtOrientation)o, &options, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+
+    /* A column of the source is a row of the result: its bands fill bytes there, counted from where it
+     * starts, and cache lines if that does not take too many rows. */
+    size_t sample_bits = layout == TT_PLANAR ? f.bits : f.bits * f.channels,
+           row = (width * f.bits * f.channels + 7) / 8;
+    size_t per_byte = f.bits < 8 ? 8 / f.bits : 1, per_line = 1;
+    while (per_line * sample_bits % 512)
+        per_line++;
+    bool from_below = o == 3 || o == 4 || o == 6 || o == 7;
+    size_t bands = 0, longest_band = 0;
+    for (size_t y = 0, end; y < height; y = end, bands++) {
+        end = tt_frame_cut(frame, y);
+        if (!EXPECT(end > y && end <= height, "%zu after %zu of %zu: %s", end, y, height, eight_names[o]))
+            break;
+        longest_band = end - y > longest_band ? end - y : longest_band;
+        size_t in_result = from_below ? height - end : end;
+        if (eight_swaps(o) && end < height) {
+            EXPECT(in_result % per_byte == 0, "a band of %u bits ends within a byte: %zu, %s", f.bits, end,
+                   eight_names[o]);
+            if (per_line * row <= (size_t)16 << 20)
+                EXPECT(in_result % per_line == 0, "a band ends within a cache line: row %zu of %zu, %s", end,
+                       height, eight_names[o]);
+        }
+    }
+    size_t largest = row * per_byte > (size_t)16 << 20 ? row * per_byte : (size_t)16 << 20;
+    EXPECT(longest_band * row <= largest, "a band of %zu rows of %zu bytes: %s", longest_band, row,
+           eight_names[o]);
+    EXPECT(bands <= 2 + height * row / (1 << 20) + height / 32, "%zu bands of %zu rows: %s", bands, height,
+           eight_names[o]);
+
+    /* From anywhere, and past the end. */
+    for (int i = 0; i < 20; i++) {
+        size_t y = random_below(&random_state, height), end = tt_frame_cut(frame, y);
+        EXPECT(end > y && end <= height && (end - y) * row <= largest, "%zu after %zu of %zu: %s", end, y,
+               height, eight_names[o]);
+    }
+    EXPECT(tt_frame_cut(frame, height) == height && tt_frame_cut(frame, SIZE_MAX) == height, "past the end");
+    tt_frame_free(frame);
+}
+
+static void test_cuts(void) {
+    static const size_t widths[] = {1, 7, 100, 3000, 28400, 1000003}, heights[] = {1, 5, 63, 64, 1000, 34001};
+    for (size_t f = 0; f < FORMATS; f++)
+        for (size_t w = 0; w < 6; w++)
+            for (size_t h = 0; h < 6; h++)
+                for (int o = 1; o <= 8; o++) {
+                    check_cuts(widths[w], heights[h], formats[f], TT_INTERLEAVED, o);
+                    if (formats[f].channels > 1)
+                        check_cuts(widths[w], heights[h], formats[f], TT_PLANAR, o);
+                }
+}
+
+int main(void) {
+    unsetenv("TT_BACKEND");
+    test_pieces();
+    test_layouts();
+    test_refusals();
+    test_put_twice();
+    test_allocator();
+    test_memory_limit();
+    test_cancel();
+    test_cuts();
+    return expect_result();
+}
