@@ -15,7 +15,7 @@ enum { EXPECT_GIVE_UP = 20, EXIT_SKIP = 77 };
 
 static unsigned expect_failures;
 
-__attribute__((format(printf, 4, 5))) static inline bool
+__attribute__((format(printf, 4, 5))) static inline void
 expect_failed(const char *file, int line, const char *condition, const char *format, ...) {
     va_list args;
     va_start(args, format);
