@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check_png accepts what is right and nothing else.
+#     test_check_png.sh CHECK_PNG GOLDEN_FOLDER
+set -u
+check=$1 golden=$2 status=0
+names="none fliph rot180 flipv transpose rot90 transverse rot270"
+
+# expect STATUS WORDS IN OUT ORIENTATION: the exact status, and one line that says WORDS, or none.
+expect() {
+    line=$("$check" "$3" "$4" "$5" 2>&1)
+    got=$?
+    case $line in
+    *"$2"*) said=yes ;;
+    *) said=no ;;
+    esac
+    [ $got = "$1" ] && [ $said = yes ] && [ "$(printf '%s' "$line" | grep -c .)" = "$1" ] && return
+    echo "check_png $3 $4 $5: status $got, not $1; it says '$line' where '$2' is expected"
+    status=1
+}
+
+for made in $names; do
+    for claimed in $names; do
+        if [ "$made" = "$claimed" ]; then
+            expect 0 "" "$golden/rgb8-5x3.png" "$golden/turned/$made.png" $claimed
+        else
+            expect 1 "" "$golden/rgb8-5x3.png" "$golden/turned/$made.png" $claimed
+        fi
+    done
+done
+
+for card in "$golden"/*.png; do
+    expect 0 "" "$card" "$card" none
+    expect 1 "" "$card" "$card" rot180
+done
+
+spoiled=$golden/spoiled
+expect 0 "" "$spoiled/good.png" "$spoiled/good.png" none
+while read -r fault words; do
+    expect 1 "$words" "$spoiled/good.png" "$spoiled/$fault.png" none
+done <<END
+sample sample 0 of pixel 12, 6
+palette-order entry 0 of its palette
+palette-entry entry 15 of its palette
+palette-shorter has 15 entries, not 16
+trns-gone tRNS has 0 entries, not 3
+trns-longer tRNS has 4 entries, not 3
+trns-value entry 2 of its tRNS
+interlaced it is interlaced
+depth depth is 8 bits, not 4
+colour-type colour type is 2, not 3
+width 12 x 7 pixels, not 13 x 7
+height 13 x 6 pixels, not 13 x 7
+phys-gone has no pHYs
+phys-swapped pHYs is 5906 x 11811, not 11811 x 5906
+END
+[ "$(ls "$spoiled" | wc -l)" = 15 ] || { echo "a spoiled card is not in the list"; status=1; }
+
+expect 1 "has no tRNS" "$golden/rgb8-trns-5x3.png" "$golden/rgb8-5x3.png" none
+expect 1 "has a tRNS" "$golden/grey4-5x3.png" "$golden/grey4-trns-5x3.png" none
+expect 1 "cannot be read" "$golden/rgb8-5x3.png" "$golden/no-such.png" none
+expect 1 "cannot be read" "$golden/rgb8-5x3.png" "$golden/rgb8-5x3.pam" none
+
+"$check" "$golden/rgb8-5x3.png" "$golden/rgb8-5x3.png" 2>/dev/null
+[ $? = 2 ] || { echo "an argument too few is not status 2"; status=1; }
+"$check" "$golden/rgb8-5x3.png" "$golden/rgb8-5x3.png" rot45 2>/dev/null
+[ $? = 2 ] || { echo "an unknown orientation is not status 2"; status=1; }
+exit $status
