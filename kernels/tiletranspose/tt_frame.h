@@ -14,8 +14,9 @@
  *         TtImage band = decode_rows(y, end - y);
  *         tt_frame_put(frame, &band, 0, y);
  *     }
- *     for (size_t y = 0; y < shape.width; y += 64)       // rot90: the result is as high as the source is
- * wide tt_frame_read(frame, (TtRect){0, y, shape.height, min(64, shape.width - y)}, &rows);
+ *     // rot90: the result is as high as the source is wide
+ *     for (size_t y = 0; y < shape.width; y += 64)
+ *         tt_frame_read(frame, (TtRect){0, y, shape.height, min(64, shape.width - y)}, &rows);
  *     tt_frame_free(frame);
  *
  * Conventions are those of tt.h.
