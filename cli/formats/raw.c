@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bare pixels: rows from top to bottom without gaps or header. Their geometry comes from --raw.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../say.h"
+#include "format.h"
+
+typedef struct {
+    Reader reader;
+    int fd;
+    gsize row_bytes, pixel_bytes;
+} RawReader;
+
+typedef struct {
+    Writer writer;
+    FILE *file;
+} RawWriter;
+
+static const char *description(void) {
+    return "raw";
+}
+
+static gboolean probe(const guint8 *head, gsize size) {
+    (void)head;
+    (void)size;
+    return FALSE;
+}
+
+static Reader *open_raw(FILE *file, const char *path, const Options *options, GError **error) {
+    const RawGeometry *raw = &options->raw;
+    struct stat info;
+    gsize row, all;
+    if (fstat(fileno(file), &info)) {
+        system_fault(error, "examine it", errno);
+        return NULL;
+    }
+    if (!g_size_checked_mul(&row, raw->width, raw->bytes) || !g_size_checked_mul(&all, row, raw->height) ||
+        all != (gsize)info.st_size) {
+        fault(error, STATUS_FAILED,
+              "holds %" G_GINT64_FORMAT " bytes, but --raw says %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+              " pixels of %" G_GSIZE_FORMAT " bytes: correct --raw or the file",
+              (gint64)info.st_size, raw->width, raw->height, raw->bytes);
+        return NULL;
+    }
+    RawReader *r = g_new0(RawReader, 1);
+    r->reader = (Reader){.format = &raw_format, .path = path, .tag = TT_NONE, .anywhere = TRUE};
+    r->reader.shape = tt_image(NULL, (ptrdiff_t)row, raw->width, raw->height, 1, (guint32)raw->bytes * 8);
+    r->fd = fileno(file);
+    r->row_bytes = row;
+    r->pixel_bytes = raw->bytes;
+    return &r->reader;
+}
+
+static gboolean read_at(int fd, guint8 *to, gsize n, off_t offset, GError **error) {
+    while (n) {
+        ssize_t got = pread(fd, to, n, offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return system_fault(error, "read it", errno);
+        if (got == 0)
+            return fault(error, STATUS_FAILED,
+                         "became shorter while it was read: leave it alone and try again");
+        to += got;
+        n -= (gsize)got;
+        offset += got;
+    }
+    return TRUE;
+}
+
+static gboolean read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
+    RawReader *r = (RawReader *)reader;
+    gsize bytes = rect.width * r->pixel_bytes;
+    off_t offset = (off_t)(rect.y * r->row_bytes + rect.x * r->pixel_bytes);
+    if (bytes == r->row_bytes && into->pitch == (ptrdiff_t)bytes)
+        return read_at(r->fd, into->data, bytes * rect.height, offset, error);
+    for (gsize y = 0; y < rect.height; y++, offset += (off_t)r->row_bytes)
+        if (!read_at(r->fd, (guint8 *)into->data + (ptrdiff_t)y * into->pitch, bytes, offset, error))
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean read_end(Reader *reader, GError **error) {
+    (void)reader;
+    (void)error;
+    return TRUE;
+}
+
+static void close_raw(Reader *reader) {
+    g_free(reader);
+}
+
+static Writer *create(FILE *file, Reader *source, TtOrientation turn, gboolean tag_used, GError **error) {
+    (void)source;
+    (void)turn;
+    (void)tag_used;
+    (void)error;
+    RawWriter *w = g_new0(RawWriter, 1);
+    w->writer = (Writer){.format = &raw_format, .passes = 1};
+    w->file = file;
+    return &w->writer;
+}
+
+static gboolean write_rows(Writer *writer, const TtImage *rows, GError **error) {
+    RawWriter *w = (RawWriter *)writer;
+    gsize bytes = rows->width * rows->sample_bits / 8;
+    for (gsize y = 0; y < rows->height; y++)
+        if (fwrite((guint8 *)rows->data + (ptrdiff_t)y * rows->pitch, 1, bytes, w->file) != bytes)
+            return system_fault(error, "write the output", errno);
+    return TRUE;
+}
+
+static gboolean finish(Writer *writer, GError **error) {
+    (void)writer;
+    (void)error;
+    return TRUE;
+}
+
+static void dispose(Writer *writer) {
+    g_free(writer);
+}
+
+const Format raw_format = {
+    .name = "raw",
+    .extensions = {"raw", "bin"},
+    .description = description,
+    .probe = probe,
+    .open = open_raw,
+    .read_rect = read_rect,
+    .read_end = read_end,
+    .close = close_raw,
+    .create = create,
+    .write_rows = write_rows,
+    .finish = finish,
+    .dispose = dispose,
+};

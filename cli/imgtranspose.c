@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * imgtranspose: parse the command line, plan the batch, turn file after file, report by the exit status.
+ */
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+
+#include "options.h"
+#include "plan.h"
+#include "say.h"
+#include "turn.h"
+
+/* The signal that asked the run to stop; the library and the loops look at it between bands. */
+static volatile int stopped_by;
+
+static void on_signal(int number) {
+    stopped_by = number;
+}
+
+static void catch_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a write error like a full disk */
+}
+
+/* Turns all files, whatever becomes of any one of them. */
+static int run(GPtrArray *tasks, const Options *options) {
+    guint failed = 0, i = 0;
+    int status = STATUS_DONE;
+    for (; i < tasks->len && !stopped_by; i++) {
+        const Task *task = tasks->pdata[i];
+        GError *error = NULL;
+        if (turn_file(task, options, &stopped_by, &error))
+            continue;
+        if (!stopped_by)
+            say_error(task->input, "%s", error->message);
+        g_clear_error(&error);
+        status = STATUS_FAILED;
+        failed++;
+    }
+    if (stopped_by) {
+        say_error(NULL, "interrupted: %u of %u files were done, no file is half done", i - failed,
+                  tasks->len);
+        return STATUS_SIGNAL + stopped_by;
+    }
+    if (failed && tasks->len > 1)
+        say_warning(NULL, "%u of %u files failed, the rest are done", failed, tasks->len);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    Options options;
+    GPtrArray *tasks = NULL;
+    GError *error = NULL;
+    int status = STATUS_DONE;
+
+    setlocale(LC_ALL, "");
+    if (!options_parse(&options, argc, argv, &error))
+        goto out;
+    if (options.help || options.version) {
+        options.help ? options_print_help() : options_print_version(options.verbose);
+        goto out;
+    }
+    say_set_loudness(options.quiet ? QUIET : options.verbose ? VERBOSE : NORMAL);
+    if (!(tasks = plan_tasks(&options, &error)))
+        goto out;
+    catch_signals();
+    status = run(tasks, &options);
+
+out:
+    if (error) {
+        say_error(NULL, "%s", error->message);
+        status = error->code;
+        g_error_free(error);
+    }
+    if (tasks)
+        g_ptr_array_unref(tasks);
+    options_clear(&options);
+    return status;
+}

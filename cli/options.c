@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parsing the command line, and explaining it.
+ */
+#include "options.h"
+
+#include <string.h>
+
+#include "formats/format.h"
+#include "say.h"
+
+static void add_operation(Options *options, TtOrientation o) {
+    options->operation = tt_compose(options->operation, o);
+    options->operation_named = TRUE;
+}
+
+static gboolean parse_simple(const char *name, const char *value, gpointer data, GError **error) {
+    (void)value;
+    (void)error;
+    if (!strcmp(name, "--auto-orient"))
+        add_operation(data, TT_NONE); /* the tag is always applied first: there is nothing to add */
+    else
+        add_operation(data, !strcmp(name, "--transverse") ? TT_TRANSVERSE : TT_TRANSPOSE);
+    return TRUE;
+}
+
+static gboolean parse_word(const char *name, const char *value, gpointer data, GError **error) {
+    static const struct {
+        const char *name, *value;
+        TtOrientation o;
+    } words[] = {
+        {"--rotate", "90", TT_ROT90},     {"--rotate", "180", TT_ROT180},  {"--rotate", "270", TT_ROT270},
+        {"--rotate", "right", TT_ROT90},  {"--rotate", "left", TT_ROT270}, {"--flip", "horizontal", TT_FLIPH},
+        {"--flip", "vertical", TT_FLIPV},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+        if (!strcmp(name, words[i].name) && !strcmp(value, words[i].value)) {
+            add_operation(data, words[i].o);
+            return TRUE;
+        }
+    return fault(error, STATUS_USAGE, "%s takes %s, not '%s'", name,
+                 !strcmp(name, "--flip") ? "horizontal or vertical" : "90, 180, 270, left or right", value);
+}
+
+static gboolean parse_raw(const char *name, const char *value, gpointer data, GError **error) {
+    RawGeometry *raw = &((Options *)data)->raw;
+    gsize *numbers[] = {&raw->width, &raw->height, &raw->bytes};
+    char **parts = g_strsplit(value, "x", 0);
+    gboolean good = g_strv_length(parts) == 3;
+    for (int i = 0; good && i < 3; i++) {
+        guint64 number;
+        good = g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT64, &number, NULL);
+        *numbers[i] = number;
+    }
+    g_strfreev(parts);
+    raw->given = TRUE;
+    /* The library counts bits of a sample in 32 bits. */
+    return (good && raw->bytes <= G_MAXUINT32 / 8) ||
+           fault(error, STATUS_USAGE, "%s takes WIDTHxHEIGHTxBYTES, as 640x480x3, not '%s'", name, value);
+}
+
+static gboolean parse_size(const char *name, const char *value, gpointer data, GError **error) {
+    static const char units[] = "KMGT";
+    char *end;
+    guint64 number = g_ascii_strtoull(value, &end, 10);
+    const char *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+    guint shift = unit ? 10 * (guint)(unit - units + 1) : 0;
+    gboolean good = g_ascii_isdigit(*value) && number && number <= G_MAXSIZE >> shift && !end[unit ? 1 : 0];
+    ((Options *)data)->memory_limit = number << shift;
+    return good || fault(error, STATUS_USAGE, "%s takes bytes, with K, M, G or T after them, as 2G, not '%s'",
+                         name, value);
+}
+
+/* What cannot be asked for together. Reads as the rules of the manual. */
+static gboolean check(const Options *o, GError **error) {
+    int destinations = (o->output != NULL) + (o->directory != NULL) + o->in_place;
+    int inputs = o->inputs ? (int)g_strv_length(o->inputs) : 0;
+    if (o->quiet && o->verbose)
+        return fault(error, STATUS_USAGE, "--quiet and --verbose contradict each other");
+    if (destinations > 1)
+        return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
+    if (destinations == 0)
+        return fault(error, STATUS_USAGE,
+                     "no destination: name one with -o FILE, -d DIR or --in-place (see --help)");
+    if (!o->operation_named && !o->output)
+        return fault(error, STATUS_USAGE, "%s needs a named operation, as --rotate 90 (see --help)",
+                     o->in_place ? "--in-place" : "-d");
+    if (o->output && inputs > 1)
+        return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
+    if (o->threads < 0)
+        return fault(error, STATUS_USAGE, "--threads takes a number from 1, or 0 for all, not %d",
+                     o->threads);
+    if (inputs == 0)
+        return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
+    if (o->backend) {
+        TtStatus status = tt_backend_check(o->backend);
+        if (status)
+            return fault(error, status == TT_ERROR_NO_DEVICE ? STATUS_NO_DEVICE : STATUS_USAGE, "%s",
+                         tt_last_error());
+    }
+    return TRUE;
+}
+
+gboolean options_parse(Options *options, int argc, char **argv, GError **error) {
+    const int flag = G_OPTION_FLAG_NO_ARG;
+    GOptionEntry entries[] = {
+        {"transpose", 0, flag, G_OPTION_ARG_CALLBACK, parse_simple, NULL, NULL},
+        {"transverse", 0, flag, G_OPTION_ARG_CALLBACK, parse_simple, NULL, NULL},
+        {"auto-orient", 0, flag, G_OPTION_ARG_CALLBACK, parse_simple, NULL, NULL},
+        {"rotate", 0, 0, G_OPTION_ARG_CALLBACK, parse_word, NULL, NULL},
+        {"flip", 0, 0, G_OPTION_ARG_CALLBACK, parse_word, NULL, NULL},
+        {"stored", 0, 0, G_OPTION_ARG_NONE, &options->stored, NULL, NULL},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, NULL, NULL},
+        {"directory", 'd', 0, G_OPTION_ARG_FILENAME, &options->directory, NULL, NULL},
+        {"in-place", 0, 0, G_OPTION_ARG_NONE, &options->in_place, NULL, NULL},
+        {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
+        {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
+        {"backend", 0, 0, G_OPTION_ARG_STRING, &options->backend, NULL, NULL},
+        {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
+        {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
+        {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},
+        {"version", 0, 0, G_OPTION_ARG_NONE, &options->version, NULL, NULL},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->inputs, NULL, NULL},
+        {NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    *options = (Options){.operation = TT_NONE};
+    GOptionContext *context = g_option_context_new(NULL);
+    GOptionGroup *group = g_option_group_new("imgtranspose", "", "", options, NULL);
+    g_option_group_add_entries(group, entries);
+    g_option_context_set_main_group(context, group);
+    g_option_context_set_help_enabled(context, FALSE);
+    gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
+    g_option_context_free(context);
+    if (error && *error && (*error)->domain == G_OPTION_ERROR)
+        (*error)->code = STATUS_USAGE;
+    if (!parsed || options->help || options->version)
+        return parsed;
+    if (!check(options, error))
+        return FALSE;
+    if (!options->operation_named)
+        options->operation = TT_TRANSPOSE;
+    return TRUE;
+}
+
+void options_clear(Options *options) {
+    g_strfreev(options->inputs);
+    g_free(options->output);
+    g_free(options->directory);
+    g_free(options->backend);
+}
+
+void options_print_help(void) {
+    g_print(
+        "%s",
+        "imgtranspose turns images by exact moves of their pixels, and keeps everything else.\n"
+        "\n"
+        "  imgtranspose OPERATION... -o FILE | -d DIR | --in-place [OPTIONS] INPUT...\n"
+        "\n"
+        "  imgtranspose -o turned.png scan.png                  rows become columns (--transpose)\n"
+        "  imgtranspose --rotate 90 -d turned *.png             many files into a folder\n"
+        "  imgtranspose --auto-orient --in-place photo.png      upright by its tag, safely replaced\n"
+        "\n"
+        "Operations, composed from left to right; rotations are clockwise:\n"
+        "  A B  --transpose  A C     --rotate 90   C A     --rotate 180       D C\n"
+        "  C D               B D     (or right)    D B                        B A\n"
+        "       --transverse D B     --rotate 270  B D     --flip horizontal  B A\n"
+        "                    C A     (or left)     A C                        D C\n"
+        "       --auto-orient        as tagged             --flip vertical    C D\n"
+        "                                                                     A B\n"
+        "The picture is turned as it is seen: an orientation tag is applied first and becomes 1.\n"
+        "  --stored             turn the stored pixels instead, and leave the tag\n"
+        "\n"
+        "Destination (-d and --in-place need a named operation):\n"
+        "  -o, --output FILE    for one input      -d, --directory DIR  same names, in this folder\n"
+        "      --in-place       replace each input, once its new file is synced and verified\n"
+        "      --overwrite      replace outputs that exist\n"
+        "Other:\n"
+        "      --raw WxHxBYTES  inputs are bare rows of W pixels of BYTES bytes; so are outputs\n"
+        "      --backend NAME   auto, cpu or one of --version -v's     --threads N  at most N\n"
+        "      --memory-limit SIZE  most memory for a picture, as 2G\n"
+        "  -q, --quiet  errors only   -v, --verbose  say what is done   -h, --help   --version\n"
+        "\n"
+        "Exit status: 0 all done, 1 some files failed, 2 usage, 3 no input, 4 no such device,\n"
+        "130 or 143 on a signal. Originals stay as they are until a whole new file stands beside them.\n");
+}
+
+void options_print_version(gboolean verbose) {
+    g_print("imgtranspose %s\n", tt_version());
+    if (!verbose)
+        return;
+    g_print("formats:");
+    for (const Format *const *format = formats; *format; format++)
+        g_print("%s %s", format == formats ? "" : ",", (*format)->description());
+    g_print("\nbackends:");
+    for (gsize i = 0; tt_backend_name(i); i++)
+        g_print("%s %s%s", i ? "," : "", tt_backend_name(i),
+                tt_backend_check(tt_backend_name(i)) ? " (not on this machine)" : "");
+    g_print("\n");
+}

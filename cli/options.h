@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line as a plain struct.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <glib.h>
+#include <tiletranspose/tt.h>
+
+/* A raw buffer's geometry: rows of width pixels of so many bytes, without gaps. */
+typedef struct {
+    gboolean given;
+    gsize width, height, bytes;
+} RawGeometry;
+
+typedef struct {
+    TtOrientation operation; /* all operations, composed from left to right */
+    gboolean operation_named;
+    gboolean stored; /* turn the stored pixels and leave the orientation tag */
+
+    char **inputs;
+    char *output;    /* -o, or NULL */
+    char *directory; /* -d, or NULL */
+    gboolean in_place;
+    gboolean overwrite;
+
+    RawGeometry raw;
+    char *backend;
+    int threads;
+    gsize memory_limit;
+
+    gboolean quiet, verbose, help, version;
+} Options;
+
+/* Fills options from the arguments, or says in error what is wrong with them. */
+gboolean options_parse(Options *options, int argc, char **argv, GError **error);
+void options_clear(Options *options);
+
+/* The texts of --help and --version, on stdout. */
+void options_print_help(void);
+void options_print_version(gboolean verbose);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Messages: one line each, to stderr, from here only.
+ */
+#include "say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tiletranspose/tt.h>
+
+static Loudness loudness = NORMAL;
+
+G_DEFINE_QUARK(imgtranspose - error - quark, command_error)
+
+gboolean fault(GError **error, Status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    g_propagate_error(error, g_error_new_valist(COMMAND_ERROR, status, format, args));
+    va_end(args);
+    return FALSE;
+}
+
+gboolean library_fault(GError **error) {
+    return fault(error, STATUS_FAILED, "%s", tt_last_error());
+}
+
+gboolean system_fault(GError **error, const char *what, int number) {
+    return fault(error, STATUS_FAILED, "cannot %s: %s", what, g_strerror(number));
+}
+
+void say_set_loudness(Loudness wanted) {
+    loudness = wanted;
+}
+
+char *shown_name(const char *file) {
+    GString *shown = g_string_new(NULL);
+    for (const char *p = file; *p;) {
+        gunichar c = g_utf8_get_char_validated(p, -1);
+        if (c == (gunichar)-1 || c == (gunichar)-2)
+            g_string_append_printf(shown, "\\x%02x", (guchar)*p++);
+        else if (c != ' ' && !g_unichar_isgraph(c))
+            for (const char *end = g_utf8_next_char(p); p < end; p++)
+                g_string_append_printf(shown, "\\x%02x", (guchar)*p);
+        else {
+            g_string_append_unichar(shown, c);
+            p = g_utf8_next_char(p);
+        }
+    }
+    return g_string_free(shown, FALSE);
+}
+
+static void say(const char *file, const char *kind, const char *format, va_list args) {
+    char *text = g_strdup_vprintf(format, args), *name = file ? shown_name(file) : NULL;
+    g_strdelimit(text, "\n\r", ' ');
+    fprintf(stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "", text);
+    g_free(text);
+    g_free(name);
+}
+
+void say_error(const char *file, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(file, "", format, args);
+    va_end(args);
+}
+
+void say_warning(const char *file, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (loudness > QUIET)
+        say(file, "warning: ", format, args);
+    va_end(args);
+}
+
+void say_note(const char *file, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (loudness == VERBOSE)
+        say(file, "", format, args);
+    va_end(args);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one place that prints, and what an error is.
+ */
+#ifndef SAY_H
+#define SAY_H
+
+#include <glib.h>
+
+/* The exit statuses of the command. A GError of this domain carries the one that it leads to. */
+typedef enum {
+    STATUS_DONE = 0,
+    STATUS_FAILED = 1, /* some files failed, the rest are done */
+    STATUS_USAGE = 2,
+    STATUS_NO_INPUT = 3,
+    STATUS_NO_DEVICE = 4,
+    STATUS_SIGNAL = 128, /* plus the signal's number */
+} Status;
+
+#define COMMAND_ERROR (command_error_quark())
+GQuark command_error_quark(void);
+
+/* Sets a GError and returns FALSE, so that a check reads `return fault(error, ...)`. The text is one
+ * sentence without a full stop that says what is wrong and what to do; who catches it puts the file's name
+ * in front. */
+gboolean fault(GError **error, Status status, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* The same with the library's last message and the status that follows from it. */
+gboolean library_fault(GError **error);
+
+/* The same for a system call that failed: "cannot WHAT: strerror". */
+gboolean system_fault(GError **error, const char *what, int number);
+
+typedef enum { QUIET, NORMAL, VERBOSE } Loudness;
+void say_set_loudness(Loudness loudness);
+
+/* One line each on stderr, "imgtranspose: ...". Errors are always shown, warnings unless quiet, notes
+ * when verbose. `file` may be NULL; control bytes and invalid UTF-8 in it are shown escaped. */
+void say_error(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void say_warning(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void say_note(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* A file name as it can be shown on one line. Free it with g_free(). */
+char *shown_name(const char *file);
+
+#endif

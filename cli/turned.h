@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rows of the turned picture, from top to bottom, whatever the source can do.
+ */
+#ifndef TURNED_H
+#define TURNED_H
+
+#include <glib.h>
+#include <tiletranspose/tt_frame.h>
+
+#include "formats/format.h"
+
+typedef struct Turned Turned;
+
+/* The picture of reader turned by turn. No pixel is read yet. *cancel is looked at between bands. */
+Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
+                   GError **error);
+
+/* The picture as it comes out; its data is NULL. */
+TtImage turned_shape(const Turned *turned);
+
+/* The next band of rows, as many as suit the source, in memory that is the band's until the next call;
+ * FALSE with *band empty (a height of 0) after the last row. */
+gboolean turned_next(Turned *turned, TtImage *band, GError **error);
+
+/* Back to the first row. FALSE if the source went by and cannot be read again. */
+gboolean turned_rewind(Turned *turned);
+
+void turned_free(Turned *turned);
+
+#endif
