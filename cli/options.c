@@ -133,8 +133,10 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
     g_option_context_set_help_enabled(context, FALSE);
     gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
     g_option_context_free(context);
-    if (error && *error && (*error)->domain == G_OPTION_ERROR)
+    if (error && *error && (*error)->domain == G_OPTION_ERROR) {
         (*error)->code = STATUS_USAGE;
+        g_prefix_error(error, "cannot read the command line (see --help): ");
+    }
     if (!parsed || options->help || options->version)
         return parsed;
     if (!check(options, error))
@@ -152,38 +154,37 @@ void options_clear(Options *options) {
 }
 
 void options_print_help(void) {
-    g_print(
-        "%s",
-        "imgtranspose turns images by exact moves of their pixels, and keeps everything else.\n"
-        "\n"
-        "  imgtranspose OPERATION... -o FILE | -d DIR | --in-place [OPTIONS] INPUT...\n"
-        "\n"
-        "  imgtranspose -o turned.png scan.png                  rows become columns (--transpose)\n"
-        "  imgtranspose --rotate 90 -d turned *.png             many files into a folder\n"
-        "  imgtranspose --auto-orient --in-place photo.png      upright by its tag, safely replaced\n"
-        "\n"
-        "Operations, composed from left to right; rotations are clockwise:\n"
-        "  A B  --transpose  A C     --rotate 90   C A     --rotate 180       D C\n"
-        "  C D               B D     (or right)    D B                        B A\n"
-        "       --transverse D B     --rotate 270  B D     --flip horizontal  B A\n"
-        "                    C A     (or left)     A C                        D C\n"
-        "       --auto-orient        as tagged             --flip vertical    C D\n"
-        "                                                                     A B\n"
-        "The picture is turned as it is seen: an orientation tag is applied first and becomes 1.\n"
-        "  --stored             turn the stored pixels instead, and leave the tag\n"
-        "\n"
-        "Destination (-d and --in-place need a named operation):\n"
-        "  -o, --output FILE    for one input      -d, --directory DIR  same names, in this folder\n"
-        "      --in-place       replace each input, once its new file is synced and verified\n"
-        "      --overwrite      replace outputs that exist\n"
-        "Other:\n"
-        "      --raw WxHxBYTES  inputs are bare rows of W pixels of BYTES bytes; so are outputs\n"
-        "      --backend NAME   auto, cpu or one of --version -v's     --threads N  at most N\n"
-        "      --memory-limit SIZE  most memory for a picture, as 2G\n"
-        "  -q, --quiet  errors only   -v, --verbose  say what is done   -h, --help   --version\n"
-        "\n"
-        "Exit status: 0 all done, 1 some files failed, 2 usage, 3 no input, 4 no such device,\n"
-        "130 or 143 on a signal. Originals stay as they are until a whole new file stands beside them.\n");
+    g_print("%s", "imgtranspose turns images by exact moves of pixels and keeps all else.\n"
+                  "\n"
+                  "  imgtranspose OPERATION... -o FILE | -d DIR | --in-place [OPTIONS] INPUT...\n"
+                  "\n"
+                  "  imgtranspose -o out.png scan.png               rows become columns\n"
+                  "  imgtranspose --rotate 90 -d turned *.png       many files into a folder\n"
+                  "  imgtranspose --auto-orient --in-place a.png    upright by its tag, replaced\n"
+                  "\n"
+                  "Operations, composed from left to right; rotations are clockwise:\n"
+                  "  A B   --transpose  A C    --rotate 90   C A    --rotate 180       D C\n"
+                  "  C D                B D    (or right)    D B                       B A\n"
+                  "       --transverse  D B    --rotate 270  B D    --flip horizontal  B A\n"
+                  "                     C A    (or left)     A C                       D C\n"
+                  "      --auto-orient  by the tag alone            --flip vertical    C D\n"
+                  "                                                                    A B\n"
+                  "The picture is turned as it is seen: its orientation tag is applied first and\n"
+                  "becomes 1. With --stored the stored pixels are turned and the tag stays.\n"
+                  "\n"
+                  "Destination (-d and --in-place need a named operation):\n"
+                  "  -o, --output FILE    for one input; without an operation: --transpose\n"
+                  "  -d, --directory DIR  outputs have the inputs' names, in this folder\n"
+                  "      --in-place       replace each input by its synced and verified turn\n"
+                  "      --overwrite      replace outputs that exist\n"
+                  "Limits and formats:\n"
+                  "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
+                  "      --memory-limit SIZE   most memory for a picture, as 2G\n"
+                  "      --threads N, --backend NAME   at most N threads; see -v --version\n"
+                  "  -q, --quiet  errors only     -v, --verbose  what is done     --version\n"
+                  "\n"
+                  "Status: 0 all done, 1 some files failed and the rest are done, 2 usage,\n"
+                  "3 no input, 4 no such device, 130 or 143 stopped by a signal.\n");
 }
 
 void options_print_version(gboolean verbose) {

@@ -72,7 +72,9 @@ static gboolean check_clashes(const Options *options, GPtrArray *tasks, GError *
     gboolean good = TRUE;
     for (guint i = 0; i < tasks->len; i++) {
         Task *task = tasks->pdata[i];
-        g_hash_table_insert(inputs, place_of(task->input), (gpointer)task->input);
+        char *id = identity(task->input);
+        if (id)
+            g_hash_table_insert(inputs, id, (gpointer)task->input);
     }
     for (guint i = 0; good && i < tasks->len; i++) {
         Task *task = tasks->pdata[i], *other;

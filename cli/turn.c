@@ -32,7 +32,11 @@ typedef struct {
 /* Opens a regular file and nothing else: a pipe would hang, a folder is a mistake. */
 static FILE *open_input(const char *path, struct stat *info, GError **error) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, info)) {
+    if (fd < 0 && errno == ENOENT) {
+        fault(error, STATUS_FAILED, "does not exist: check its name");
+    } else if (fd < 0 && errno == EACCES) {
+        fault(error, STATUS_FAILED, "may not be read: check its permissions");
+    } else if (fd < 0 || fstat(fd, info)) {
         system_fault(error, "open it", errno);
     } else if (S_ISDIR(info->st_mode)) {
         fault(error, STATUS_FAILED, "is a folder: name the files in it");
@@ -235,10 +239,11 @@ static gboolean turn_job(Job *job, GError **error) {
                             error))
         return FALSE;
 
+    char *output = shown_name(job->task->output);
     say_note(job->task->input, "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s",
              job->reader->shape.width, job->reader->shape.height,
-             nothing_to_do(job) ? "nothing to turn, copied" : tt_orientation_name(job->turn),
-             job->task->output);
+             nothing_to_do(job) ? "nothing to turn, copied" : tt_orientation_name(job->turn), output);
+    g_free(output);
     return TRUE;
 }
 

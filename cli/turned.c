@@ -61,7 +61,7 @@ static gboolean start_walk(Turned *t, GError **error) {
     if (t->options->memory_limit)
         options.memory_limit = smaller(options.memory_limit, t->options->memory_limit);
     if (tt_plan(&t->reader->shape, t->turn, &options, &t->plan))
-        return library_fault(error);
+        return fault(error, STATUS_FAILED, "%s: raise --memory-limit", tt_last_error());
     gsize width = t->plan.width, height = t->plan.height; /* of the largest piece */
     gboolean swap = tt_swaps_axes(t->turn);
     return make_band(&t->source_band, &t->reader->shape, width, height, error) &&
@@ -74,7 +74,10 @@ static gboolean start_frame(Turned *t, GError **error) {
                               .backend = t->options->backend,
                               .threads = (guint)t->options->threads,
                               .cancel = t->cancel};
-    if (tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame))
+    TtStatus status = tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
+    if (status == TT_ERROR_MEMORY)
+        return fault(error, STATUS_FAILED, "%s: raise --memory-limit or free memory", tt_last_error());
+    if (status)
         return library_fault(error);
     gsize most = 0;
     for (gsize y = 0, end; y < t->reader->shape.height; y = end) {

@@ -241,7 +241,7 @@ static gboolean walk(int fd, const char *path, goffset file_size, PngChunks *chu
                              (gint64)offset);
         if (size > file_size - offset - FRAME)
             return fault(error, STATUS_FAILED,
-                         "is cut short: a %.4s chunk at byte %" G_GINT64_FORMAT
+                         "is cut short: its %.4s chunk at byte %" G_GINT64_FORMAT
                          " reaches past its end; restore it from a copy",
                          type, (gint64)offset);
 

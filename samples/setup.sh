@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# Sourced by samples/quickstart.sh and tests/run.sh: gets a machine and a checkout ready.
+
+# Installs the Debian packages among "$@" that are missing, and says so first.
+install_missing() {
+    command -v dpkg-query >/dev/null || {
+        echo "This is not Debian or one of its children. Please see that you have what these packages hold:"
+        echo "    $*"
+        return 0
+    }
+    missing=
+    for package in "$@"; do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=
+        [ "$status" = installed ] || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        as_root=sudo
+        command -v sudo >/dev/null || {
+            echo "Please have these packages installed, then run this again:$missing"
+            exit 1
+        }
+    fi
+    echo "Installing from Debian:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+# Configures build/ with the options "$@" and builds it.
+build() {
+    if [ -e build/build.ninja ]; then
+        meson setup --reconfigure build "$@" >build/setup.log || { cat build/setup.log; exit 1; }
+    else
+        mkdir -p build
+        meson setup build "$@" >build/setup.log || { cat build/setup.log; exit 1; }
+    fi
+    ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
+}
+
+needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libpng-dev libglib2.0-dev libvips-dev libvips-tools"
