@@ -14,7 +14,7 @@ build "$@"
 status=0
 meson test -C build --print-errorlogs >build/tests.log 2>&1 || status=$?
 cat build/tests.log
-count() { sed -n "s/^$1: *//p" build/tests.log | tail -n 1; }
+count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" build/tests.log | tail -n 1; }
 passed=$(count Ok) failed=$(count Fail) timeout=$(count Timeout) skipped=$(count Skipped)
 failed=$((${failed:-0} + ${timeout:-0}))
 [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1 # the runner itself failed
