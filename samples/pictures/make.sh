@@ -20,5 +20,16 @@ convert -size 430x300 xc:white -font "$serif" -pointsize 20 -fill black -gravity
     -define png:color-type=0 -define png:bit-depth=1 -define png:exclude-chunks=date,time,gama,bkgd scan.png
 
 # map.png: 16 colours of a palette, in an order that a tool which sorts palettes would lose.
-convert -size 200x260 plasma:tomato-steelblue -seed 7 -blur 0x2 -colors 16 +dither \
+convert -seed 7 -size 200x260 plasma:tomato-steelblue -blur 0x2 -colors 16 +dither \
     -define png:color-type=3 -define png:bit-depth=4 -strip map.png
+
+# ../orientations.png: the eight orientations of letter.png, for the README; turned by ImageMagick.
+label() { # NAME, ImageMagick's word
+    convert letter.png $2 +repage -background white -gravity center -extent 260x260 -font "$sans" -pointsize 24 \
+        -fill black -gravity south -splice 0x40 -annotate +0+8 "$1" miff:-
+}
+{
+    label "none 1" ""; label "fliph 2" -flop; label "rot180 3" "-rotate 180"; label "flipv 4" -flip
+    label "transpose 5" -transpose; label "rot90 6" "-rotate 90"; label "transverse 7" -transverse
+    label "rot270 8" "-rotate 270"
+} | montage -tile 4x2 -geometry +4+4 -depth 8 miff:- -strip ../orientations.png
