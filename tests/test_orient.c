@@ -9,7 +9,6 @@
  * does not fit into the product of sizes, formats and orientations (pitches, layouts, how many channels
  * share a pixel, threads) is drawn at random for each case, from a fixed seed.
  */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -34,6 +33,8 @@ static Guarded source, destination;
 static uint8_t *expected; /* stands for the destination, byte for byte */
 static uint64_t random_state = 2;
 static size_t cases, every = 1;
+static const char *backends[32]; /* under test */
+static size_t backend_count;
 
 static void describe_image(char *text, size_t bytes, const char *role, const TtImage *p) {
     snprintf(text, bytes, "%s %zux%zu, %u channels of %u bits, %s, pitch %td, plane pitch %td", role,
@@ -65,7 +66,8 @@ static void place(TtImage *picture, Guarded arena) {
     picture_place(picture, now.at_end ? arena.end - picture_bytes(picture) : arena.low);
 }
 
-/* Turns as `now` says and compares all bytes from the guard page to a margin beyond the picture. */
+/* Turns as `now` says, with each backend, and compares all bytes from the guard page to a margin beyond
+ * the picture. */
 static void run_case(void) {
     place(&now.src, source);
     place(&now.dst, destination);
@@ -73,23 +75,25 @@ static void run_case(void) {
     uint8_t *got = now.at_end ? destination.end - span : destination.low;
     TtImage truth = now.dst;
     truth.data = expected + ((uint8_t *)now.dst.data - got);
-
     int poison = (int)(random_bits(&random_state) & 255);
-    memset(got, poison, span);
     memset(expected, poison, span);
     picture_turn(&now.src, &truth, now.orientation);
-
-    TtOptions options = {sizeof(options), now.backend, now.threads};
-    TtStatus status = tt_orient(&now.src, &now.dst, (TtOrientation)now.orientation, &options);
     cases++;
-    if (!EXPECT(status == TT_OK, "%s: %s", tt_last_error(), describe()) || !memcmp(got, expected, span))
-        return;
-    size_t i = 0;
-    while (got[i] == expected[i])
-        i++;
-    EXPECT(got[i] == expected[i], "byte %td after the first pixel is %02x, not %02x, poison %02x: %s",
-           got + i - (uint8_t *)now.dst.data, (unsigned)got[i], (unsigned)expected[i], (unsigned)poison,
-           describe());
+
+    for (size_t b = 0; b < backend_count; b++) {
+        now.backend = backends[b];
+        memset(got, poison, span);
+        TtOptions options = {sizeof(options), now.backend, now.threads};
+        TtStatus status = tt_orient(&now.src, &now.dst, (TtOrientation)now.orientation, &options);
+        if (!EXPECT(status == TT_OK, "%s: %s", tt_last_error(), describe()) || !memcmp(got, expected, span))
+            continue;
+        size_t i = 0;
+        while (got[i] == expected[i])
+            i++;
+        EXPECT(got[i] == expected[i], "byte %td after the first pixel is %02x, not %02x, poison %02x: %s",
+               got + i - (uint8_t *)now.dst.data, (unsigned)got[i], (unsigned)expected[i], (unsigned)poison,
+               describe());
+    }
 }
 
 /* ---- Formats --------------------------------------------------------------------------------------- */
@@ -198,12 +202,17 @@ static void test_large(void) {
 
 /* ---- Main ------------------------------------------------------------------------------------------ */
 
-static void test_backend(const char *name) {
-    now.backend = name;
-    cases = 0;
-    test_small();
-    test_large();
-    printf("%s: %zu turns compared\n", name, cases);
+/* All that run here, or only the one of that name. The GPU's has tests of its own. */
+static void choose_backends(const char *only) {
+    const char *name;
+    for (size_t i = 0; (name = tt_backend_name(i)); i++) {
+        if (only ? strcmp(name, only) : !strcmp(name, "cuda"))
+            continue;
+        if (tt_backend_check(name))
+            printf("%s: SKIPPED: %s\n", name, tt_last_error());
+        else
+            backends[backend_count++] = name;
+    }
 }
 
 int main(int argc, char **argv) {
@@ -219,6 +228,12 @@ int main(int argc, char **argv) {
         }
     }
 
+    choose_backends(only);
+    if (!backend_count) {
+        fprintf(stderr, "SKIPPED: the backend '%s' cannot run here\n", only ? only : "");
+        return EXIT_SKIP;
+    }
+
     source = guarded_new(ARENA);
     destination = guarded_new(ARENA);
     expected = malloc(ARENA);
@@ -228,23 +243,13 @@ int main(int argc, char **argv) {
     guarded_make_read_only(source);
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
+    test_small();
+    test_large();
+    printf("%zu turns compared:", cases);
+    for (size_t b = 0; b < backend_count; b++)
+        printf(" %s", backends[b]);
+    putchar('\n');
 
-    size_t tested = 0;
-    const char *name;
-    for (size_t i = 0; (name = tt_backend_name(i)); i++) {
-        if (only ? strcmp(name, only) : !strcmp(name, "cuda")) /* the GPU's have tests of their own */
-            continue;
-        if (tt_backend_check(name)) {
-            printf("%s: SKIPPED: %s\n", name, tt_last_error());
-            continue;
-        }
-        test_backend(name);
-        tested++;
-    }
-    if (!tested) {
-        fprintf(stderr, "SKIPPED: no backend '%s' can run here\n", only ? only : "");
-        return EXIT_SKIP;
-    }
     free(expected);
     guarded_free(destination);
     guarded_free(source);
