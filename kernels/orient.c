@@ -18,7 +18,7 @@ static TtSide side_of(const TtImage *image, bool whole_pixels) {
     bool planar = image->channels > 1 && image->layout == TT_PLANAR;
     return (TtSide){
         .data = image->data,
-        .pitch = image->pitch,
+        .pitch = image->height > 1 ? image->pitch : 0, /* of one row it may be anything */
         .step = planar ? sample : pixel,
         .plane = whole_pixels ? 0
                  : planar     ? image->plane_pitch
