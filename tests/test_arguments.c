@@ -130,7 +130,14 @@ static void test_pitches(void) {
     /* One row has no distance to a next. */
     TtImage row = tt_image(from, 0, 5, 1, 1, 8), column = tt_image(to, 1, 1, 5, 1, 8);
     accepted(row, column, TT_ROT90, "one row with pitch 0");
-    accepted(WITH(row, pitch = PTRDIFF_MIN), column, TT_ROT90, "one row with any pitch");
+    for (int o = TT_NONE; o <= TT_ROT270; o++) {
+        bool turned_up = o >= TT_TRANSPOSE;
+        accepted(WITH(row, pitch = PTRDIFF_MIN),
+                 turned_up ? column : WITH2(row, data = to, pitch = PTRDIFF_MIN), o,
+                 "one row with any pitch");
+        accepted(turned_up ? column : row, WITH2(row, data = to + 100, pitch = PTRDIFF_MIN), o,
+                 "into one row with any pitch");
+    }
 }
 
 static void test_planes(void) {
@@ -177,6 +184,10 @@ static void test_overflow(void) {
     refused_source(WITH2(src, width = (size_t)1 << 32, height = (size_t)1 << 32), "too large to address");
     refused_source(WITH2(src, channels = UINT_MAX, sample_bits = UINT_MAX - 7), "too large to address");
     refused_source(WITH(planar(src), channels = UINT_MAX), "");
+    TtImage half = tt_image(from, 1, 1, 1, 1, 8); /* no product overflows, and it is too much all the same */
+    refused_source(WITH(half, width = (size_t)PTRDIFF_MAX + 1), "too large to address");
+    refused_source(WITH2(half, width = (size_t)1 << 32, height = (size_t)1 << 31), "too large to address");
+    refused_source(WITH2(half, width = SIZE_MAX / 2 + 1, pitch = PTRDIFF_MAX), "too large to address");
     /* As a product it fits, as a place in memory it does not. */
     TtImage tall = WITH2(src, height = (size_t)1 << 40, pitch = (ptrdiff_t)1 << 24);
     refused_source(tall, "address space");
@@ -337,7 +348,9 @@ static void test_views(void) {
                view.pitch == image.pitch && view.struct_size == sizeof(TtImage),
            "a view");
     view = tt_subimage(&image, (TtRect){0, 0, WIDTH, HEIGHT});
-    EXPECT(!memcmp(&view, &image, sizeof(view)), "a view of it all");
+    EXPECT(view.data == from && view.width == WIDTH && view.height == HEIGHT && view.pitch == image.pitch &&
+               view.channels == CHANNELS && view.sample_bits == 8,
+           "a view of it all");
     TtImage upward = WITH2(image, data = from + 300, pitch = -image.pitch);
     EXPECT(tt_subimage(&upward, (TtRect){1, 2, 1, 1}).data == from + 300 - 2 * WIDTH * CHANNELS + CHANNELS,
            "a view of rows that run upward");

@@ -275,6 +275,28 @@ static void test_threads(size_t width, size_t height, Format f, int o, unsigned 
     finish(&j);
 }
 
+/* Packed columns of one pixel: two to eight pieces share each byte of the result. */
+static void test_shared_bytes(void) {
+    for (unsigned bits = 1; bits <= 4; bits *= 2) {
+        Job j;
+        pthread_t ids[WRITERS];
+        start(&j, PIECES, 3000, (Format){1, bits}, 2, 1, NULL);
+        free_picture(&j.pieces[0].image);
+        for (j.count = 0; j.count < PIECES; j.count++) {
+            j.pieces[j.count].rect = (TtRect){j.count, 0, 1, 3000};
+            j.pieces[j.count].image = cut_out(&j.picture, j.pieces[j.count].rect);
+        }
+        for (size_t i = 0; i < WRITERS; i++)
+            if (pthread_create(&ids[i], NULL, write_pieces, &j))
+                exit(EXIT_FAILURE);
+        for (size_t i = 0; i < WRITERS; i++)
+            pthread_join(ids[i], NULL);
+        EXPECT(read_and_compare(&j, (TtRect){0, 0, PIECES, 3000}, &random_state) == TT_OK, "%s: %s",
+               tt_last_error(), describe(&j));
+        finish(&j);
+    }
+}
+
 static void test_pieces(void) {
     for (size_t f = 0; f < FORMATS; f++)
         for (int o = 1; o <= 8; o++) {
@@ -589,6 +611,7 @@ static void test_cuts(void) {
 int main(void) {
     unsetenv("TT_BACKEND");
     test_pieces();
+    test_shared_bytes();
     test_layouts();
     test_refusals();
     test_put_twice();

@@ -281,6 +281,9 @@ static void test_refusals(void) {
     shape.width = SIZE_MAX;
     EXPECT(tt_plan(&shape, TT_NONE, NULL, &plan) == TT_ERROR_ARGUMENT, "too many pixels");
     EXPECT(strstr(tt_last_error(), "too large"), "%s", tt_last_error());
+    shape.width = (size_t)PTRDIFF_MAX + 1;
+    shape.height = 1;
+    EXPECT(tt_plan(&shape, TT_NONE, NULL, &plan) == TT_ERROR_ARGUMENT, "half the address space and a byte");
     EXPECT(!memcmp(&plan, &untouched, sizeof(plan)), "a refused plan was written");
 }
 
