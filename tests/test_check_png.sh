@@ -36,26 +36,39 @@ for card in "$golden"/*.png; do
 done
 
 spoiled=$golden/spoiled
-expect 0 "" "$spoiled/good.png" "$spoiled/good.png" none
-while read -r fault words; do
-    expect 1 "$words" "$spoiled/good.png" "$spoiled/$fault.png" none
+while read -r good fault words; do
+    expect 0 "" "$spoiled/$good.png" "$spoiled/$good.png" none
+    expect 1 "$words" "$spoiled/$good.png" "$spoiled/$fault.png" none
 done <<END
-sample sample 0 of pixel 12, 6
-palette-order entry 0 of its palette
-palette-entry entry 15 of its palette
-palette-shorter has 15 entries, not 16
-trns-gone tRNS has 0 entries, not 3
-trns-longer tRNS has 4 entries, not 3
-trns-value entry 2 of its tRNS
-interlaced it is interlaced
-depth depth is 8 bits, not 4
-colour-type colour type is 2, not 3
-width 12 x 7 pixels, not 13 x 7
-height 13 x 6 pixels, not 13 x 7
-phys-gone has no pHYs
-phys-swapped pHYs is 5906 x 11811, not 11811 x 5906
+good sample sample 0 of pixel 12, 6
+good palette-order entry 0 of its palette
+good palette-entry entry 15 of its palette
+good palette-shorter has 15 entries, not 16
+good trns-gone tRNS has 0 entries, not 3
+good trns-longer tRNS has 4 entries, not 3
+good trns-value entry 2 of its tRNS
+good interlaced it is interlaced
+good depth depth is 8 bits, not 4
+good colour-type colour type is 2, not 3
+good width 12 x 7 pixels, not 13 x 7
+good height 13 x 6 pixels, not 13 x 7
+good phys-gone has no pHYs
+good phys-swapped pHYs is 5906 x 11811, not 11811 x 5906
+rgb-good rgb-sample sample 2 of pixel 4, 2
+rgb-good rgb-trns-value colour of its tRNS
+grey-good grey-trns-value colour of its tRNS
 END
-[ "$(ls "$spoiled" | wc -l)" = 15 ] || { echo "a spoiled card is not in the list"; status=1; }
+[ "$(ls "$spoiled" | wc -l)" = 20 ] || { echo "a spoiled card is not in the list"; status=1; }
+
+wide=$golden/turned/density-wide.png tall=$golden/turned/density-tall.png
+for orientation in transpose rot90 transverse rot270; do
+    expect 0 "" "$wide" "$tall" $orientation
+    expect 1 "pHYs" "$wide" "$wide" $orientation
+done
+for orientation in none fliph rot180 flipv; do
+    expect 0 "" "$wide" "$wide" $orientation
+    expect 1 "pHYs" "$wide" "$tall" $orientation
+done
 
 expect 1 "has no tRNS" "$golden/rgb8-trns-5x3.png" "$golden/rgb8-5x3.png" none
 expect 1 "has a tRNS" "$golden/grey4-5x3.png" "$golden/grey4-trns-5x3.png" none

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Small asymmetric PNG cards in each colour type and depth. Standard library only.
 
-usage: cards.py FOLDER          the cards, and spoiled ones in FOLDER/spoiled
+usage: cards.py FOLDER          the cards; others in FOLDER/spoiled and FOLDER/turned, for check_png
 
 Widths are no multiples of 8; pixels differ wherever the depth allows it, and no card equals one of its own
 turns. A palette's entry i is red i, so that a decoder that shows colours shows the indices too.
@@ -89,7 +89,7 @@ def card(width, height, colour, depth, interlaced, transparent):
 
 
 def spoiled():
-    """palette4 of 13 x 7 with tRNS, first as it is and then with one fault each: what check_png has to see."""
+    """Three cards, each first as it is and then with one fault each: what check_png has to see."""
     pixels = [[(sample(y * 13 + x, 0, 4),) for x in range(13)] for y in range(7)]
     palette = palette_of(4)
     good = {"pixels": pixels, "colour": PALETTE, "depth": 4, "palette": palette, "transparency": b"\3\4\5",
@@ -114,6 +114,17 @@ def spoiled():
     yield "phys-gone", {**good, "extra": b""}
     yield "phys-swapped", {**good, "extra": chunk(b"pHYs", struct.pack(">IIB", 5906, 11811, 1))}
 
+    colours = [[tuple(sample(y * 5 + x, c, 16) for c in range(3)) for x in range(5)] for y in range(3)]
+    good = {"pixels": colours, "colour": RGB, "depth": 16, "transparency": b"\1\2\3\4\5\6"}
+    blue = [list(row) for row in colours]
+    blue[2][4] = (*blue[2][4][:2], blue[2][4][2] ^ 1)  # one bit of the last byte of all
+    yield "rgb-good", good
+    yield "rgb-sample", {**good, "pixels": blue}
+    yield "rgb-trns-value", {**good, "transparency": b"\1\2\3\4\5\7"}
+    grey = [[(sample(y * 5 + x, 0, 16),) for x in range(5)] for y in range(3)]
+    yield "grey-good", {"pixels": grey, "colour": GREY, "depth": 16, "transparency": b"\1\2"}
+    yield "grey-trns-value", {"pixels": grey, "colour": GREY, "depth": 16, "transparency": b"\1\3"}
+
 
 def main(folder):
     cards = [("grey", GREY, d) for d in (1, 2, 4, 8, 16)] + [("rgb", RGB, d) for d in (8, 16)]
@@ -130,10 +141,15 @@ def main(folder):
             path = os.path.join(folder, "%s%d%s-%dx%d.png" % (name, depth, suffix, width, height))
             with open(path, "wb") as file:
                 file.write(card(width, height, colour, depth, is_interlaced, transparent))
-    os.makedirs(os.path.join(folder, "spoiled"), exist_ok=True)
+    for folder_of_others in "spoiled", "turned":
+        os.makedirs(os.path.join(folder, folder_of_others), exist_ok=True)
     for fault, arguments in spoiled():
         with open(os.path.join(folder, "spoiled", fault + ".png"), "wb") as file:
             file.write(encode(**arguments))
+    # One grey all over: turned, only the pixel density tells. A quarter turn of the one is the other.
+    for name, x, y in ("wide", 5906, 11811), ("tall", 11811, 5906):
+        with open(os.path.join(folder, "turned", "density-%s.png" % name), "wb") as file:
+            file.write(encode([[(9,)] * 3] * 3, GREY, 8, extra=chunk(b"pHYs", struct.pack(">IIB", x, y, 1))))
 
 
 main(sys.argv[1])

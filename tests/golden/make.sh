@@ -6,12 +6,11 @@
 #   NAME.png     a card, written by cards.py
 #   NAME.pam     its eight turns, in EXIF's order, one PAM after the other: netpbm's reading of the PNG, turned by
 #                netpbm. Samples are the PNG's own: a palette's indices, and the maxval of the PNG's depth.
-#   turned/      a card's eight turns as PNG, written by netpbm
+#   turned/      a card's eight turns as PNG, written by netpbm; and two cards that differ in density alone
 #   spoiled/     a card, and the same with one fault each
 set -eu
 cd "$(dirname "$0")"
 rm -rf ./*.png ./*.pam turned spoiled
-mkdir turned
 python3 cards.py .
 
 # The samples of a PNG, as PAM.
