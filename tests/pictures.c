@@ -48,6 +48,12 @@ size_t picture_bytes(const TtImage *p) {
     return (size_t)(before + behind);
 }
 
+void *picture_lowest(const TtImage *p) {
+    ptrdiff_t before, behind;
+    reach(p, &before, &behind);
+    return (uint8_t *)p->data - before;
+}
+
 void picture_place(TtImage *p, void *lowest) {
     ptrdiff_t before, behind;
     reach(p, &before, &behind);

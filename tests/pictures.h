@@ -17,6 +17,7 @@ size_t picture_bytes(const TtImage *picture);
 
 /* Sets data so that the lowest byte of the picture is at `lowest`. */
 void picture_place(TtImage *picture, void *lowest);
+void *picture_lowest(const TtImage *picture);
 
 size_t picture_row_bytes(const TtImage *picture);
 

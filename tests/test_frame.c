@@ -40,9 +40,7 @@ static TtImage new_picture(size_t width, size_t height, Format f, TtLayout layou
 }
 
 static void free_picture(TtImage *p) {
-    TtImage at_zero = *p;
-    picture_place(&at_zero, NULL);
-    free((uint8_t *)p->data - (uintptr_t)at_zero.data);
+    free(picture_lowest(p));
 }
 
 static TtLayout random_layout(void) {
