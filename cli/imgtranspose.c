@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "benchmark/benchmark.h"
 #include "options.h"
 #include "plan.h"
 #include "say.h"
@@ -69,6 +70,11 @@ int main(int argc, char **argv) {
         goto out;
     }
     say_set_loudness(options.quiet ? QUIET : options.verbose ? VERBOSE : NORMAL);
+    if (options.benchmark) {
+        catch_signals();
+        benchmark(&options, &stopped_by, &error);
+        goto out;
+    }
     if (!(tasks = plan_tasks(&options, &error)))
         goto out;
     catch_signals();

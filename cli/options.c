@@ -71,12 +71,38 @@ static gboolean parse_size(const char *name, const char *value, gpointer data, G
                          name, value);
 }
 
+static gboolean parse_benchmark(const char *name, const char *value, gpointer data, GError **error) {
+    Options *options = data;
+    options->benchmark = TRUE;
+    options->benchmark_full = value != NULL;
+    return !value || !strcmp(value, "full") ||
+           fault(error, STATUS_USAGE, "%s takes nothing or =full, not '%s'", name, value);
+}
+
+static gboolean check_threads(const Options *o, GError **error) {
+    return o->threads >= 0 ||
+           fault(error, STATUS_USAGE, "--threads takes a number from 1, or 0 for all, not %d", o->threads);
+}
+
+/* The benchmark makes its own pictures. */
+static gboolean check_benchmark(const Options *o, GError **error) {
+    if (o->inputs || o->output || o->directory || o->in_place || o->raw.given || o->operation_named ||
+        o->stored)
+        return fault(error, STATUS_USAGE,
+                     "--benchmark makes its own pictures: name no input, destination or operation beside it");
+    return check_threads(o, error);
+}
+
 /* What cannot be asked for together. Reads as the rules of the manual. */
 static gboolean check(const Options *o, GError **error) {
     int destinations = (o->output != NULL) + (o->directory != NULL) + o->in_place;
     int inputs = o->inputs ? (int)g_strv_length(o->inputs) : 0;
     if (o->quiet && o->verbose)
         return fault(error, STATUS_USAGE, "--quiet and --verbose contradict each other");
+    if (o->benchmark)
+        return check_benchmark(o, error);
+    if (o->report)
+        return fault(error, STATUS_USAGE, "--report is for the benchmark: give --benchmark too");
     if (destinations > 1)
         return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
     if (destinations == 0)
@@ -87,9 +113,8 @@ static gboolean check(const Options *o, GError **error) {
                      o->in_place ? "--in-place" : "-d");
     if (o->output && inputs > 1)
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
-    if (o->threads < 0)
-        return fault(error, STATUS_USAGE, "--threads takes a number from 1, or 0 for all, not %d",
-                     o->threads);
+    if (!check_threads(o, error))
+        return FALSE;
     if (inputs == 0)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     if (o->backend) {
@@ -115,9 +140,11 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"in-place", 0, 0, G_OPTION_ARG_NONE, &options->in_place, NULL, NULL},
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
         {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
-        {"backend", 0, 0, G_OPTION_ARG_STRING, &options->backend, NULL, NULL},
+        {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
+        {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
+        {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},
@@ -139,6 +166,8 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
     }
     if (!parsed || options->help || options->version)
         return parsed;
+    if (options->backends)
+        options->backend = options->backends[g_strv_length(options->backends) - 1];
     if (!check(options, error))
         return FALSE;
     if (!options->operation_named)
@@ -150,7 +179,8 @@ void options_clear(Options *options) {
     g_strfreev(options->inputs);
     g_free(options->output);
     g_free(options->directory);
-    g_free(options->backend);
+    g_strfreev(options->backends);
+    g_free(options->report);
 }
 
 void options_print_help(void) {
@@ -181,6 +211,9 @@ void options_print_help(void) {
                   "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
                   "      --memory-limit SIZE   most memory for a picture, as 2G\n"
                   "      --threads N, --backend NAME   at most N threads; see -v --version\n"
+                  "Speed of this machine, without inputs:\n"
+                  "      --benchmark[=full]  turns beside copies: 20 seconds, or minutes for all;\n"
+                  "           with --threads, --backend NAME[,NAME...], --report FILE|- (JSON)\n"
                   "  -q, --quiet  errors only     -v, --verbose  what is done     --version\n"
                   "\n"
                   "Status: 0 all done, 1 some files failed and the rest are done, 2 usage,\n"

@@ -26,9 +26,13 @@ typedef struct {
     gboolean overwrite;
 
     RawGeometry raw;
-    char *backend;
+    char **backends; /* as often as --backend was given, or NULL */
+    char *backend;   /* the last of them, or NULL */
     int threads;
     gsize memory_limit;
+
+    gboolean benchmark, benchmark_full;
+    char *report; /* of the benchmark; "-" is stdout, or NULL */
 
     gboolean quiet, verbose, help, version;
 } Options;
