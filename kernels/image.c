@@ -77,6 +77,8 @@ static bool extend(uintptr_t *low, uintptr_t *end, size_t n, ptrdiff_t distance)
 static bool planes_meet(const TtImage *image, const TtExtent *extent, size_t plane_bytes) {
     size_t pitch = magnitude(image->pitch), distance = magnitude(image->plane_pitch), row = extent->row_bytes;
     for (size_t i = 1; i < extent->planes && i * distance < plane_bytes; i++) {
+        if (image->height > 1 && i >= pitch / row) /* more rows than fit side by side into a pitch */
+            return true;
         size_t column = image->height > 1 ? i * distance % pitch : 0;
         if (column < row || column + row > pitch)
             return true;
@@ -138,8 +140,11 @@ static uintptr_t plane_low(const TtImage *image, size_t plane) {
 
 bool tt_images_overlap(const TtImage *a, const TtExtent *a_extent, const TtImage *b,
                        const TtExtent *b_extent) {
+    const size_t most_pairs = 1 << 20; /* of planes to compare: past them, near is taken for shared */
     if (a_extent->low >= b_extent->end || b_extent->low >= a_extent->end)
         return false;
+    if (a_extent->planes > most_pairs / b_extent->planes)
+        return true;
     for (size_t i = 0; i < a_extent->planes; i++)
         for (size_t j = 0; j < b_extent->planes; j++)
             if (planes_overlap(plane_low(a, i), a_extent->row_bytes, a, plane_low(b, j), b_extent->row_bytes,
@@ -151,7 +156,7 @@ bool tt_images_overlap(const TtImage *a, const TtExtent *a_extent, const TtImage
 TtImage tt_subimage(const TtImage *image, TtRect r) {
     TtImage view = {.struct_size = sizeof(TtImage)};
     TtExtent extent;
-    if (tt_image_shape(image, "viewed", &extent))
+    if (tt_image_extent(image, "viewed", &extent))
         return view;
     view = *image;
     view.data = NULL;
@@ -161,7 +166,7 @@ TtImage tt_subimage(const TtImage *image, TtRect r) {
                   r.y < image->height && r.height <= image->height - r.y;
     size_t per_byte = extent.packed ? 8 / image->sample_bits : 1;
     size_t bytes = extent.packed ? 1 : (size_t)image->sample_bits / 8 * (image->channels / extent.planes);
-    if (image->data && inside && r.x % per_byte == 0)
+    if (inside && r.x % per_byte == 0)
         view.data = (uint8_t *)image->data + (ptrdiff_t)r.y * image->pitch + r.x / per_byte * bytes;
     return view;
 }

@@ -357,8 +357,8 @@ static void test_views(void) {
     TtImage planes = planar(image);
     view = tt_subimage(&planes, (TtRect){2, 1, 1, 1});
     EXPECT(view.data == from + WIDTH + 2 && view.plane_pitch == planes.plane_pitch, "a view of planes");
-    TtImage bits = tt_image(from, 2, 16, 4, 1, 2);
-    EXPECT(tt_subimage(&bits, (TtRect){4, 1, 3, 1}).data == from + 3, "a view of packed samples");
+    TtImage bits = tt_image(from, 4, 16, 4, 1, 2);
+    EXPECT(tt_subimage(&bits, (TtRect){4, 1, 3, 1}).data == from + 5, "a view of packed samples");
 
     static const TtRect outside[] = {{0, 0, 7, 1},        {0, 0, 1, 5},        {6, 0, 1, 1}, {0, 4, 1, 1},
                                      {SIZE_MAX, 0, 2, 1}, {1, 0, SIZE_MAX, 1}, {0, 0, 0, 1}, {0, 0, 1, 0},

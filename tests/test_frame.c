@@ -606,6 +606,45 @@ static void test_cuts(void) {
                 }
 }
 
+/* Millions of short rows: several are counted together, and none comes out before it is complete. */
+static void test_many_rows(void) {
+    enum { ROWS = 1000003, STEP = 777 };
+    uint8_t *pixels = malloc(ROWS), *rows = malloc(ROWS);
+    TtImage shape = tt_image(pixels, ROWS, ROWS, 1, 1, 8), into = tt_image(rows, 1, 1, ROWS, 1, 8);
+    TtFrame *frame;
+    for (size_t x = 0; x < ROWS; x++)
+        pixels[x] = (uint8_t)(x % 251);
+    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    for (size_t x = 0; x < ROWS; x += STEP) {
+        EXPECT(tt_frame_read(frame, (TtRect){0, 0, 1, ROWS}, &into) == TT_ERROR_NOT_READY, "read at %zu", x);
+        TtImage piece = tt_subimage(&shape, (TtRect){x, 0, x + STEP < ROWS ? STEP : ROWS - x, 1});
+        EXPECT(tt_frame_put(frame, &piece, x, 0) == TT_OK, "%s", tt_last_error());
+    }
+    EXPECT(tt_frame_read(frame, (TtRect){0, 0, 1, ROWS}, &into) == TT_OK, "%s", tt_last_error());
+    EXPECT(!memcmp(pixels, rows, ROWS), "a row that became a column is another");
+    EXPECT(tt_frame_put(frame, &(TtImage){sizeof(TtImage), pixels, 1, 1, 1, 1, 8, TT_INTERLEAVED, 0}, 5, 0) ==
+               TT_ERROR_ARGUMENT,
+           "a pixel put twice");
+    tt_frame_free(frame);
+    free(pixels);
+    free(rows);
+}
+
+/* The frame keeps nothing of the caller's, also not the name of a backend. */
+static void test_name_of_backend(void) {
+    char name[] = "c";
+    uint8_t pixel = 7;
+    TtImage shape = tt_image(&pixel, 1, 1, 1, 1, 8);
+    TtFrameOptions options = {.struct_size = sizeof(options), .backend = name};
+    TtFrame *frame;
+    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_OK, "%s", tt_last_error()))
+        return;
+    memset(name, 'x', 1);
+    EXPECT(tt_frame_put(frame, &shape, 0, 0) == TT_OK, "%s", tt_last_error());
+    tt_frame_free(frame);
+}
+
 int main(void) {
     unsetenv("TT_BACKEND");
     test_pieces();
@@ -616,6 +655,8 @@ int main(void) {
     test_allocator();
     test_memory_limit();
     test_cancel();
+    test_many_rows();
+    test_name_of_backend();
     test_cuts();
     return expect_result();
 }

@@ -20,13 +20,16 @@ struct TtFrame {
     TtOptions options;
     const volatile int *cancel;
     TtStore *store;
-    atomic_size_t *missing; /* pixels of each row of the result that have not been put */
+    size_t group;           /* rows of the result that are counted together */
+    atomic_size_t *missing; /* pixels of each group that have not been put */
 };
 
+/* Each row has its own count, but the counts of a picture of millions of short rows must not outgrow it. */
+static const size_t most_groups = 1 << 17;
+
 static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
-                          TtFrame **frame) {
+                          TtFrame **frame, const TtBackend **backend) {
     TtExtent extent;
-    const TtBackend *backend;
     unsigned threads;
     TtStatus status = tt_image_shape(shape, "frame's", &extent);
     if (status)
@@ -38,14 +41,25 @@ static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOp
     if (!options->allocate != !options->release)
         return tt_fail(TT_ERROR_ARGUMENT, "a frame's allocate and release are set both or neither");
     TtOptions turn = {sizeof(turn), options->backend, options->threads};
-    return tt_options_read(&turn, &backend, &threads);
+    return tt_options_read(&turn, backend, &threads);
+}
+
+static size_t groups_of(const TtFrame *f) {
+    return (f->result.height - 1) / f->group + 1;
+}
+
+/* How many rows from y on, below end, are in y's group. */
+static size_t rows_in_group(const TtFrame *f, size_t y, size_t end) {
+    size_t group_end = (y / f->group + 1) * f->group;
+    return (group_end < end ? group_end : end) - y;
 }
 
 TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options, TtFrame **frame) {
     static const TtFrameOptions defaults = {.struct_size = sizeof(TtFrameOptions)};
     if (!options)
         options = &defaults;
-    TtStatus status = check_new(shape, o, options, frame);
+    const TtBackend *backend;
+    TtStatus status = check_new(shape, o, options, frame, &backend);
     if (status)
         return status;
 
@@ -57,19 +71,20 @@ TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOption
     f->result = f->shape;
     f->result.width = tt_swaps_axes(o) ? shape->height : shape->width;
     f->result.height = tt_swaps_axes(o) ? shape->width : shape->height;
+    f->group = (f->result.height - 1) / most_groups + 1;
     f->orientation = o;
-    f->options = (TtOptions){sizeof(f->options), options->backend, options->threads};
+    f->options = (TtOptions){sizeof(f->options), backend->name, options->threads}; /* the name is static */
     f->cancel = options->cancel;
 
     status = tt_store_memory_new(&f->result, options, &f->store);
-    if (!status && !(f->missing = calloc(f->result.height, sizeof(*f->missing))))
+    if (!status && !(f->missing = calloc(groups_of(f), sizeof(*f->missing))))
         status = tt_fail(TT_ERROR_MEMORY, "out of memory for the count of a frame's rows");
     if (status) {
         tt_frame_free(f);
         return status;
     }
-    for (size_t y = 0; y < f->result.height; y++)
-        atomic_init(&f->missing[y], f->result.width);
+    for (size_t y = 0; y < f->result.height; y += f->group)
+        atomic_init(&f->missing[y / f->group], rows_in_group(f, y, f->result.height) * f->result.width);
     *frame = f;
     return TT_OK;
 }
@@ -84,7 +99,7 @@ void tt_frame_free(TtFrame *f) {
 }
 
 TtImage tt_frame_result(const TtFrame *f) {
-    return f->result;
+    return f ? f->result : (TtImage){0};
 }
 
 /* Rows whose pixels fill a whole number of `bytes` of a result's row. */
@@ -96,6 +111,8 @@ static size_t rows_filling(size_t bytes, size_t pixel_bits) {
 }
 
 size_t tt_frame_cut(const TtFrame *f, size_t y) {
+    if (!f)
+        return y;
     const size_t good_band = (size_t)4 << 20, large_band = 4 * good_band, line = 64, enough_rows = 512;
     size_t height = f->shape.height, pixel_bits = f->shape.channels * (size_t)f->shape.sample_bits;
     if (y >= height)
@@ -139,19 +156,25 @@ static TtStatus check_piece(const TtFrame *f, const TtImage *piece, size_t x, si
     return check_cancel(f);
 }
 
-TtStatus tt_frame_put(TtFrame *f, const TtImage *piece, size_t x, size_t y) {
-    TtStatus status = check_piece(f, piece, x, y);
+TtStatus tt_frame_put(TtFrame *f, const TtImage *piece, size_t piece_x, size_t piece_y) {
+    TtStatus status = check_piece(f, piece, piece_x, piece_y);
     if (status)
         return status;
-    TtRect to = {x, y, piece->width, piece->height};
+    TtRect to = {piece_x, piece_y, piece->width, piece->height};
     to = tt_map_rect(f->orientation, f->shape.width, f->shape.height, to);
-    for (size_t row = to.y; row < to.y + to.height; row++)
-        if (atomic_load_explicit(&f->missing[row], memory_order_relaxed) < to.width)
-            return tt_fail(TT_ERROR_ARGUMENT, "a piece at %zu, %zu brings pixels that were put before", x, y);
+    size_t end = to.y + to.height;
+    for (size_t y = to.y, rows; y < end; y += rows) {
+        rows = rows_in_group(f, y, end);
+        if (atomic_load_explicit(&f->missing[y / f->group], memory_order_relaxed) < rows * to.width)
+            return tt_fail(TT_ERROR_ARGUMENT, "a piece at %zu, %zu brings pixels that were put before",
+                           piece_x, piece_y);
+    }
     if ((status = f->store->put(f->store, piece, f->orientation, to, &f->options)))
         return status;
-    for (size_t row = to.y; row < to.y + to.height; row++)
-        atomic_fetch_sub_explicit(&f->missing[row], to.width, memory_order_release);
+    for (size_t y = to.y, rows; y < end; y += rows) {
+        rows = rows_in_group(f, y, end);
+        atomic_fetch_sub_explicit(&f->missing[y / f->group], rows * to.width, memory_order_release);
+    }
     return TT_OK;
 }
 
@@ -170,8 +193,8 @@ TtStatus tt_frame_read(TtFrame *f, TtRect r, const TtImage *into) {
     if (f->shape.sample_bits < 8 && r.x * f->shape.sample_bits % 8)
         return tt_fail(TT_ERROR_ARGUMENT, "column %zu of %u-bit samples does not start on a byte", r.x,
                        f->shape.sample_bits);
-    for (size_t row = r.y; row < r.y + r.height; row++)
-        if (atomic_load_explicit(&f->missing[row], memory_order_acquire))
-            return tt_fail(TT_ERROR_NOT_READY, "row %zu of the result is not complete", row);
+    for (size_t y = r.y, end = r.y + r.height; y < end; y += rows_in_group(f, y, end))
+        if (atomic_load_explicit(&f->missing[y / f->group], memory_order_acquire))
+            return tt_fail(TT_ERROR_NOT_READY, "row %zu of the result is not complete", y);
     return f->store->read(f->store, r, into, &f->options);
 }

@@ -15,8 +15,9 @@ typedef struct {
     TtStore store;
     TtImage picture;
     size_t bytes;
-    TtFrameOptions options; /* for the allocator */
-    pthread_mutex_t seam;   /* held while pixels that share a byte with a neighbour's are put */
+    void (*release)(void *memory, size_t bytes, void *user); /* NULL: the memory was mapped */
+    void *user;
+    pthread_mutex_t seam; /* held while pixels that share a byte with a neighbour's are put */
 } MemoryStore;
 
 /* Rows are padded to whole cache lines, and away from multiples of a page, where all rows would compete
@@ -28,9 +29,11 @@ static size_t padded(size_t row_bytes) {
     return pitch % 4096 ? pitch : pitch + 64;
 }
 
-static void *allocate(MemoryStore *s) {
-    if (s->options.allocate)
-        return s->options.allocate(s->bytes, s->options.user);
+static void *allocate(MemoryStore *s, const TtFrameOptions *options) {
+    s->release = options->release;
+    s->user = options->user;
+    if (options->allocate)
+        return options->allocate(s->bytes, options->user);
     void *memory = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
@@ -41,8 +44,8 @@ static void *allocate(MemoryStore *s) {
 static void release(MemoryStore *s) {
     if (!s->picture.data)
         return;
-    if (s->options.release)
-        s->options.release(s->picture.data, s->bytes, s->options.user);
+    if (s->release)
+        s->release(s->picture.data, s->bytes, s->user);
     else
         munmap(s->picture.data, s->bytes);
 }
@@ -122,7 +125,6 @@ TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *option
     if (!s)
         return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
     s->store = (TtStore){put, read_back, free_store};
-    s->options = *options;
     s->picture = *result;
     s->picture.data = NULL;
     pthread_mutex_init(&s->seam, NULL);
@@ -134,7 +136,7 @@ TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *option
         status = tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and %.1f MB are allowed",
                          (double)extent.row_bytes * (double)result->height * (double)extent.planes / 1e6,
                          (double)limit / 1e6);
-    else if (!(s->picture.data = allocate(s)))
+    else if (!(s->picture.data = allocate(s, options)))
         status =
             tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and the system has not so much",
                     (double)s->bytes / 1e6);

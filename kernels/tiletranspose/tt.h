@@ -131,7 +131,7 @@ static inline TtImage tt_image(void *data, ptrdiff_t pitch, size_t width, size_t
     return image;
 }
 
-/* Where the rectangle r of a width x height image lands when the image is turned by o. */
+/* Where the rectangle r of a width x height image, inside it, lands when the image is turned by o. */
 TT_API TtRect tt_map_rect(TtOrientation o, size_t width, size_t height, TtRect r);
 
 /* The part r of an image, as a view of the same memory. r must lie inside; otherwise, and when packed

@@ -70,7 +70,8 @@ TT_API size_t tt_frame_cut(const TtFrame *frame, size_t y);
 TT_API TtStatus tt_frame_put(TtFrame *frame, const TtImage *piece, size_t x, size_t y);
 
 /* Copies the rectangle r of the result into an image of r's size. TT_ERROR_NOT_READY until each pixel of
- * those rows has been put. Packed samples: r.x must fall on a whole byte. Any number of threads may read
+ * those rows has been put (and, in a result of more than 131,072 rows, of the few beside them that are
+ * counted together with them). Packed samples: r.x must fall on a whole byte. Any number of threads may read
  * the same rows, and again. */
 TT_API TtStatus tt_frame_read(TtFrame *frame, TtRect r, const TtImage *into);
 
