@@ -27,7 +27,10 @@ gboolean output_file_open(OutputFile *output, const char *path, GError **error) 
     g_free(folder);
     if (fd < 0)
         return FALSE;
-    output->file = fdopen(fd, "w+");
+    if (!(output->file = fdopen(fd, "w+"))) {
+        close(fd);
+        return system_fault(error, "write the output", errno);
+    }
     setvbuf(output->file, NULL, _IOFBF, 1 << 18);
     return TRUE;
 }
@@ -45,16 +48,23 @@ static mode_t default_mode(void) {
     return 0666 & ~mask;
 }
 
+/* Owner and group as the original's, where that is allowed: root may give a file away, others may give it
+ * to a group that they belong to. Where it is not, rights that were meant for that owner or group are not
+ * given to another. */
 static gboolean take_over(int fd, const struct stat *original) {
-    struct stat own;
     if (!original)
         return !fchmod(fd, default_mode());
-    /* Only root can give a file away; others keep their own, as a copy of the file would be theirs. The
-     * mode comes second, since a new owner clears its set-id bits. */
-    if (!fstat(fd, &own) && (own.st_uid != original->st_uid || own.st_gid != original->st_gid) &&
-        fchown(fd, original->st_uid, original->st_gid) && errno != EPERM)
+    mode_t mode = original->st_mode & 07777;
+    struct stat own;
+    if (fstat(fd, &own))
         return FALSE;
-    return !fchmod(fd, original->st_mode & 07777);
+    if (own.st_gid != original->st_gid && fchown(fd, (uid_t)-1, original->st_gid)) {
+        mode_t others = mode & 07;
+        mode = (mode & ~(mode_t)02070) | others << 3;
+    }
+    if (own.st_uid != original->st_uid && fchown(fd, original->st_uid, (gid_t)-1))
+        mode &= ~(mode_t)06000;
+    return !fchmod(fd, mode); /* last, since a new owner clears the set-id bits */
 }
 
 static int move_into_place(const OutputFile *output, gboolean replace) {
@@ -64,7 +74,10 @@ static int move_into_place(const OutputFile *output, gboolean replace) {
     if (!status || (errno != EINVAL && errno != ENOSYS))
         return status;
     /* A file system without that: a link does not replace either. */
-    return link(output->temporary, output->path) || unlink(output->temporary);
+    if (link(output->temporary, output->path))
+        return -1;
+    unlink(output->temporary);
+    return 0;
 }
 
 /* The name itself must survive a power cut too. File systems that cannot sync a folder need not. */

@@ -4,6 +4,7 @@
  */
 #include "say.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,33 @@ gboolean library_fault(GError **error) {
     return fault(error, STATUS_FAILED, "%s", tt_last_error());
 }
 
+/* What the user can do about it. */
+static const char *remedy(int number) {
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+        return "free some space";
+    case EFBIG:
+        return "raise the limit of file sizes (ulimit -f)";
+    case EACCES:
+    case EPERM:
+        return "see to the permissions, or name another folder";
+    case EROFS:
+        return "name another folder";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit of open files (ulimit -n)";
+    case ENAMETOOLONG:
+        return "use a shorter name";
+    case EEXIST:
+        return "it appeared meanwhile; use --overwrite to replace it";
+    default:
+        return "see to the disk and try again";
+    }
+}
+
 gboolean system_fault(GError **error, const char *what, int number) {
-    return fault(error, STATUS_FAILED, "cannot %s: %s", what, g_strerror(number));
+    return fault(error, STATUS_FAILED, "cannot %s (%s): %s", what, g_strerror(number), remedy(number));
 }
 
 void say_set_loudness(Loudness wanted) {
@@ -51,10 +77,11 @@ char *shown_name(const char *file) {
 }
 
 static void say(const char *file, const char *kind, const char *format, va_list args) {
-    char *text = g_strdup_vprintf(format, args), *name = file ? shown_name(file) : NULL;
-    g_strdelimit(text, "\n\r", ' ');
-    fprintf(stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "", text);
+    char *text = g_strdup_vprintf(format, args), *shown = shown_name(text),
+         *name = file ? shown_name(file) : NULL;
+    fprintf(stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "", shown);
     g_free(text);
+    g_free(shown);
     g_free(name);
 }
 

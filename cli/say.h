@@ -28,19 +28,20 @@ gboolean fault(GError **error, Status status, const char *format, ...) G_GNUC_PR
 /* The same with the library's last message and the status that follows from it. */
 gboolean library_fault(GError **error);
 
-/* The same for a system call that failed: "cannot WHAT: strerror". */
+/* The same for a system call that failed: "cannot WHAT (strerror): remedy". */
 gboolean system_fault(GError **error, const char *what, int number);
 
 typedef enum { QUIET, NORMAL, VERBOSE } Loudness;
 void say_set_loudness(Loudness loudness);
 
 /* One line each on stderr, "imgtranspose: ...". Errors are always shown, warnings unless quiet, notes
- * when verbose. `file` may be NULL; control bytes and invalid UTF-8 in it are shown escaped. */
+ * when verbose. `file` may be NULL; control bytes and invalid UTF-8, of names above all, are shown escaped.
+ */
 void say_error(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_warning(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_note(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* A file name as it can be shown on one line. Free it with g_free(). */
+/* A name or text as it can be shown on one line. Free it with g_free(). */
 char *shown_name(const char *file);
 
 #endif
