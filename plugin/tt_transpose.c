@@ -131,8 +131,16 @@ static void map_file(TtTranspose *self) {
     self->mapped = (size_t)bytes;
 }
 
-/* A source that is made in tiles is asked for the same tiles by several rows of regions of the result, if
- * these run across them. So two columns of large tiles are kept. */
+/* A row of regions of a turned result runs down a column of the source's tiles, and several rows run down the
+ * same. A loader of tiles keeps two rows of them, so it remembers the columns of a picture that is no higher
+ * than wide; of a higher one it would decode each tile again and again. */
+static gboolean forgets_columns(const TtTranspose *self) {
+    const VipsImage *in = self->in;
+    return tt_swaps_axes(self->turn) && in->dtype == VIPS_IMAGE_PARTIAL &&
+           in->dhint == VIPS_DEMAND_STYLE_SMALLTILE && in->Ysize > in->Xsize;
+}
+
+/* Keeps two columns of large tiles, or of smaller ones if they are very long. */
 static int keep_columns(TtTranspose *self) {
     const guint64 limit = self->memory_limit ? self->memory_limit : (guint64)512 << 20;
     int edge = 512;
@@ -152,8 +160,7 @@ static int keep_columns(TtTranspose *self) {
 static int generate_from_regions(TtTranspose *self) {
     gboolean swaps = tt_swaps_axes(self->turn);
     map_file(self);
-    if (swaps && self->in->dtype == VIPS_IMAGE_PARTIAL && self->in->dhint == VIPS_DEMAND_STYLE_SMALLTILE &&
-        keep_columns(self))
+    if (forgets_columns(self) && keep_columns(self))
         return -1;
     return vips_image_pipelinev(self->out, swaps ? VIPS_DEMAND_STYLE_SMALLTILE : VIPS_DEMAND_STYLE_FATSTRIP,
                                 self->source ? self->source : self->in, NULL);

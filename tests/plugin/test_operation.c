@@ -4,8 +4,10 @@
  *
  *     test_operation MODULE
  */
+#include <glib/gstdio.h>
 #include <gmodule.h>
 #include <string.h>
+#include <unistd.h>
 #include <vips/vips.h>
 
 /* By number, as EXIF numbers them. */
@@ -196,9 +198,13 @@ static void test_large(void) {
     g_object_unref(in);
 }
 
+static char *temporary(const char *suffix) {
+    return g_strdup_printf("%s/tt-%d%s", g_get_tmp_dir(), (int)getpid(), suffix);
+}
+
 /* A file of plain pixels, and one cut short: libvips warns when it is opened, and reading it fails. */
 static void test_mapped_file(void) {
-    char *name = g_strdup_printf("%s/tt-%d.v", g_get_tmp_dir(), (int)getpid());
+    char *name = temporary(".v");
     VipsImage *in = noise(301, 203, 3, VIPS_FORMAT_USHORT), *file;
     expect_ok(vips_image_write_to_file(in, name, NULL));
     g_assert_nonnull(file = vips_image_new_from_file(name, "access", VIPS_ACCESS_SEQUENTIAL, NULL));
@@ -626,6 +632,56 @@ static void test_no_frame(void) {
     g_object_unref(in);
 }
 
+/* Opened for sequential access, some files must be read in order and others need not. Only those that must
+ * are held, and only what is held or read anywhere loses the mark. */
+static void test_files(void) {
+    static const struct {
+        const char *suffix, *options;
+        gboolean in_order;
+    } files[] = {
+        {".tif", "[tile,tile-width=128,tile-height=128]", FALSE},
+        {".tif", "[compression=deflate]", TRUE},
+        {".png", "", TRUE},
+        {".png", "[interlace]", FALSE},
+        {".v", "", FALSE},
+    };
+    VipsImage *in = noise(600, 1000, 3, VIPS_FORMAT_UCHAR), *cut, *reference, *step = turn_by_libvips(in, 6);
+    expect_ok(vips_extract_area(in, &cut, 100, 50, 400, 900, NULL));
+    reference = turn_by_libvips(cut, 6);
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        char *name = temporary(files[i].suffix), *with_options = g_strconcat(name, files[i].options, NULL);
+        expect_ok(vips_image_write_to_file(in, with_options, NULL));
+        for (int cropped = 0; cropped <= 1; cropped++) {
+            VipsImage *file = vips_image_new_from_file(name, "access", VIPS_ACCESS_SEQUENTIAL, NULL), *source;
+            g_assert_true(vips_image_is_sequential(file));
+            if (cropped)
+                expect_ok(vips_extract_area(file, &source, 100, 50, 400, 900, NULL));
+            else
+                source = g_object_ref(file);
+            empty_cache();
+            size_t bytes = VIPS_IMAGE_SIZEOF_IMAGE(source), before = vips_tracked_get_mem();
+            VipsImage *out = turn(source, "rot90"), *mirrored = turn(source, "fliph");
+            gboolean held = (gint64)(vips_tracked_get_mem() - before) >= (gint64)bytes;
+            if (held != files[i].in_order)
+                g_error("%s: %s", with_options, held ? "held" : "not held");
+            g_assert_false(vips_image_is_sequential(out));
+            g_assert_cmpint(!!vips_image_is_sequential(mirrored), ==, files[i].in_order);
+            expect_same_pixels(out, cropped ? reference : step, with_options);
+            g_object_unref(mirrored);
+            g_object_unref(out);
+            g_object_unref(source);
+            g_object_unref(file);
+        }
+        g_unlink(name);
+        g_free(with_options);
+        g_free(name);
+    }
+    g_object_unref(reference);
+    g_object_unref(cut);
+    g_object_unref(step);
+    g_object_unref(in);
+}
+
 static void test_cache(void) {
     VipsImage *in = noise(40, 30, 3, VIPS_FORMAT_UCHAR), *ordered = in_order(in);
     VipsImage *first = turn(in, "rot90"), *second = turn(in, "rot90"), *other = turn(in, "rot270");
@@ -855,6 +911,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/concurrency", test_concurrency);
     g_test_add_func("/lazy", test_lazy);
     g_test_add_func("/no-frame", test_no_frame);
+    g_test_add_func("/files", test_files);
     g_test_add_func("/cache", test_cache);
     g_test_add_func("/frame-again", test_frame_again);
     g_test_add_func("/progress", test_progress);

@@ -4,7 +4,7 @@
 # The real vips command with the module, found in a directory of VIPSHOME: every orientation of files in every
 # kind of reading order, against vips rot and vips flip. Nothing may be written but the output.
 #
-#     command.sh MODULE MODULE-DIRECTORY
+#     test_command.sh MODULE MODULE-DIRECTORY
 #
 # where the directory is the last two parts of the one that libvips searches: lib.../vips-modules-8.X
 set -eu
