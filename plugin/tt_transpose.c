@@ -353,7 +353,12 @@ static int plan(TtTranspose *self) {
     return 0;
 }
 
+/* The options of the library's calls. A backend that has devices takes self->device here. */
 static int choose_backend(TtTranspose *self) {
+    if (self->device < 0) {
+        vips_error("tt_transpose", "there is no device %d: GPUs are numbered from 0", self->device);
+        return -1;
+    }
     const char *name = self->backend ? self->backend : g_getenv("TT_BACKEND");
     if (!name || !*name)
         name = "auto";
@@ -464,7 +469,7 @@ static void tt_transpose_class_init(TtTransposeClass *class) {
     VIPS_ARG_STRING(class, "backend", 4, "Backend", "Code that moves the pixels: auto, cpu, or one by name",
                     VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, backend), NULL);
     VIPS_ARG_INT(class, "device", 5, "Device", "Number of the GPU, for a backend that has one",
-                 VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, device), 0, G_MAXINT, 0);
+                 VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, device), G_MININT, G_MAXINT, 0);
     VIPS_ARG_UINT64(class, "memory_limit", 6, "Memory limit",
                     "Bytes of pixels to hold at most; 0: what the machine allows",
                     VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, memory_limit), 0, G_MAXUINT64,
