@@ -31,8 +31,8 @@
 #include <tiletranspose/tt_frame.h>
 #include <vips/vips.h>
 
-#include "orientation_tag.h"
 #include "read_order.h"
+#include "remove_tag.h"
 
 enum { ORIENTATION_AUTO = 0 };
 

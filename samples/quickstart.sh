@@ -11,12 +11,16 @@ echo "Building in build/ ..."
 build
 
 mkdir -p build/quickstart
-build/cli/imgtranspose --rotate 90 --overwrite -v -o build/quickstart/letter.png samples/pictures/letter.png
+build/cli/imgtranspose --rotate 90 --overwrite -v -o build/quickstart/command.png samples/pictures/letter.png
+vips --plugin=build/plugin/tt_transpose.so tt_transpose samples/pictures/letter.png build/quickstart/libvips.png \
+    --orientation rot90
 
 cat <<EOF
 
-Done. Look at these two pictures side by side:
-    samples/pictures/letter.png
-    build/quickstart/letter.png        the same, turned by imgtranspose
+Done. Look at these pictures side by side:
+    samples/pictures/letter.png      before
+    build/quickstart/command.png     turned a quarter clockwise by imgtranspose
+    build/quickstart/libvips.png     turned by libvips' new operation tt_transpose
 Next:  build/cli/imgtranspose --help
+       vips --plugin=build/plugin/tt_transpose.so tt_transpose
 EOF

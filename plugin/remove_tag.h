@@ -2,8 +2,8 @@
  *
  * The orientation tag of an image whose pixels have been turned upright.
  */
-#ifndef TT_ORIENTATION_TAG_H
-#define TT_ORIENTATION_TAG_H
+#ifndef TT_REMOVE_TAG_H
+#define TT_REMOVE_TAG_H
 
 #include <vips/vips.h>
 
