@@ -3,33 +3,16 @@
  * imgtranspose: parse the command line, plan the batch, turn file after file, report by the exit status.
  */
 #include <locale.h>
-#include <signal.h>
-#include <string.h>
 
 #include "benchmark/benchmark.h"
 #include "options.h"
 #include "plan.h"
+#include "process.h"
 #include "say.h"
 #include "turn.h"
 
 /* The signal that asked the run to stop; the library and the loops look at it between bands. */
 static volatile int stopped_by;
-
-static void on_signal(int number) {
-    stopped_by = number;
-}
-
-static void catch_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    sigemptyset(&action.sa_mask);
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a write error like a full disk */
-}
 
 /* Turns all files, whatever becomes of any one of them. */
 static int run(GPtrArray *tasks, const Options *options) {
@@ -62,22 +45,24 @@ int main(int argc, char **argv) {
     GError *error = NULL;
     int status = STATUS_DONE;
 
+    open_standard_streams();
     setlocale(LC_ALL, "");
     if (!options_parse(&options, argc, argv, &error))
         goto out;
     if (options.help || options.version) {
         options.help ? options_print_help() : options_print_version(options.verbose);
+        flush_stdout(&error);
         goto out;
     }
     say_set_loudness(options.quiet ? QUIET : options.verbose ? VERBOSE : NORMAL);
     if (options.benchmark) {
-        catch_signals();
+        catch_signals(&stopped_by);
         benchmark(&options, &stopped_by, &error);
         goto out;
     }
     if (!(tasks = plan_tasks(&options, &error)))
         goto out;
-    catch_signals();
+    catch_signals(&stopped_by);
     status = run(tasks, &options);
 
 out:

@@ -4,6 +4,7 @@
  */
 #include "options.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "formats/format.h"
@@ -48,7 +49,7 @@ static gboolean parse_raw(const char *name, const char *value, gpointer data, GE
     char **parts = g_strsplit(value, "x", 0);
     gboolean good = g_strv_length(parts) == 3;
     for (int i = 0; good && i < 3; i++) {
-        guint64 number;
+        guint64 number = 0;
         good = g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT64, &number, NULL);
         *numbers[i] = number;
     }
@@ -62,10 +63,12 @@ static gboolean parse_raw(const char *name, const char *value, gpointer data, GE
 static gboolean parse_size(const char *name, const char *value, gpointer data, GError **error) {
     static const char units[] = "KMGT";
     char *end;
+    errno = 0;
     guint64 number = g_ascii_strtoull(value, &end, 10);
     const char *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
     guint shift = unit ? 10 * (guint)(unit - units + 1) : 0;
-    gboolean good = g_ascii_isdigit(*value) && number && number <= G_MAXSIZE >> shift && !end[unit ? 1 : 0];
+    gboolean good =
+        g_ascii_isdigit(*value) && !errno && number && number <= G_MAXSIZE >> shift && !end[unit ? 1 : 0];
     ((Options *)data)->memory_limit = number << shift;
     return good || fault(error, STATUS_USAGE, "%s takes bytes, with K, M, G or T after them, as 2G, not '%s'",
                          name, value);
@@ -117,12 +120,10 @@ static gboolean check(const Options *o, GError **error) {
         return FALSE;
     if (inputs == 0)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
-    if (o->backend) {
-        TtStatus status = tt_backend_check(o->backend);
-        if (status)
-            return fault(error, status == TT_ERROR_NO_DEVICE ? STATUS_NO_DEVICE : STATUS_USAGE, "%s",
-                         tt_last_error());
-    }
+    TtStatus status = tt_backend_check(o->backend);
+    if (status)
+        return fault(error, status == TT_ERROR_NO_DEVICE ? STATUS_NO_DEVICE : STATUS_USAGE, "%s",
+                     tt_last_error());
     return TRUE;
 }
 
@@ -160,7 +161,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
     g_option_context_set_help_enabled(context, FALSE);
     gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
     g_option_context_free(context);
-    if (error && *error && (*error)->domain == G_OPTION_ERROR) {
+    if (error && *error && (*error)->domain != COMMAND_ERROR) {
         (*error)->code = STATUS_USAGE;
         g_prefix_error(error, "cannot read the command line (see --help): ");
     }

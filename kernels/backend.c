@@ -57,6 +57,6 @@ const TtBackend *tt_backend_find(const char *name, TtStatus *status) {
 
 TtStatus tt_backend_check(const char *name) {
     TtStatus status;
-    tt_backend_find(name ? name : "auto", &status);
+    tt_backend_find(name, &status);
     return status;
 }

@@ -146,7 +146,8 @@ TT_API TtImage tt_subimage(const TtImage *image, TtRect r);
 TT_API const char *tt_backend_name(size_t index);
 
 /* TT_OK if the named backend can be used here, TT_ERROR_NO_DEVICE if this build knows it but this machine
- * cannot run it, TT_ERROR_ARGUMENT if there is none of that name. */
+ * cannot run it, TT_ERROR_ARGUMENT if there is none of that name. NULL asks what a call without a name would
+ * use: the environment's TT_BACKEND, or "auto". */
 TT_API TtStatus tt_backend_check(const char *name);
 
 /* How to do a call. NULL, or zero in any field, leaves that choice to the library. */

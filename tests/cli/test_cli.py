@@ -385,6 +385,8 @@ class Refusals(CommandTest):
                                 (["--threads", "-1", "-o", "x", "in.png"], "--threads"),
                                 (["--threads", "many", "-o", "x", "in.png"], "many"),
                                 (["--memory-limit", "2Q", "-o", "x", "in.png"], "2Q"),
+                                (["--memory-limit", "99999999999999999999", "-o", "x", "in.png"], "9999999"),
+                                ([b"--backend", b"\xff", "-o", "x", "in.png"], "command line"),
                                 (["--memory-limit", "99999999999T", "-o", "x", "in.png"], "99999999999T"),
                                 (["--backend", "abacus", "-o", "x", "in.png"], "abacus")):
             self.fails(2, *arguments, says=(says,))
@@ -394,7 +396,7 @@ class Refusals(CommandTest):
 
     def test_backend_of_the_environment(self):
         self.write("in.png", pngs.png(5, 3))
-        self.fails(1, "-o", "out.png", "in.png", says=("abacus", "TT_BACKEND"), env={**os.environ, "TT_BACKEND": "abacus"})
+        self.fails(2, "-o", "out.png", "in.png", says=("abacus", "TT_BACKEND"), env={**os.environ, "TT_BACKEND": "abacus"})
         self.assertEqual(self.run_command("-o", "out.png", "in.png", env={**os.environ, "TT_BACKEND": "c"}).returncode, 0)
 
     def test_memory_limit(self):
@@ -489,6 +491,27 @@ class NothingLost(CommandTest):
                 self.assertFalse(name.startswith("."), name)
                 self.turned(source, os.path.join(self.folder, "out", name), "rot90")
         self.assertEqual(self.read("in.png"), before)
+
+
+class Streams(CommandTest):
+    def test_closed_streams_are_not_written_into_files(self):
+        self.write("in.png", pngs.png(5, 3, before=pngs.chunk(b"oFFs", struct.pack(">iiB", 7, 9, 0))))
+        os.system(f"cd {self.folder} && {COMMAND} -v --rotate 90 -o out.png in.png >&- 2>&- <&-")
+        self.turned(self.path("in.png"), self.path("out.png"), "rot90")
+
+    def test_help_that_nobody_gets_fails(self):
+        for option in ("--help", "--version"):
+            with open("/dev/full", "w") as full:
+                run = subprocess.run([COMMAND, option], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual((run.returncode, run.stderr.count(b"\n")), (1, 1))
+
+    def test_an_ignored_hangup_stays_ignored(self):
+        big = self.write("in.png", pngs.png(1500, 1500, 8, 6))
+        run = subprocess.Popen(["nohup", COMMAND, "--rotate", "90", "-o", "out.png", big], cwd=self.folder,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.1)
+        run.send_signal(signal.SIGHUP)
+        self.assertEqual(run.wait(timeout=60), 0)
 
 
 class Raw(CommandTest):

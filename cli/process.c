@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Standard streams and signals.
+ */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "say.h"
+
+static volatile int *stop_flag;
+
+void open_standard_streams(void) {
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+        ;
+    if (fd >= 0)
+        close(fd);
+}
+
+static void on_signal(int number) {
+    if (*stop_flag) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    *stop_flag = number;
+}
+
+void catch_signals(volatile int *stopped_by) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action, before;
+    stop_flag = stopped_by;
+    memset(&action, 0, sizeof(action));
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a write error like a full disk */
+}
+
+gboolean flush_stdout(GError **error) {
+    return (!fflush(stdout) && !ferror(stdout)) || system_fault(error, "write to stdout", errno);
+}
