@@ -226,8 +226,10 @@ void options_print_version(gboolean verbose) {
     if (!verbose)
         return;
     g_print("formats:");
-    for (const Format *const *format = formats; *format; format++)
-        g_print("%s %s", format == formats ? "" : ",", (*format)->description());
+    const Format *format, *last = NULL;
+    for (gsize i = 0; (format = format_at(i)); last = format, i++)
+        if (format->description && (!last || format->description != last->description))
+            g_print("%s %s", last ? "," : "", format->description());
     g_print("\nbackends:");
     for (gsize i = 0; tt_backend_name(i); i++)
         g_print("%s %s%s", i ? "," : "", tt_backend_name(i),

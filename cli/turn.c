@@ -57,20 +57,21 @@ static FILE *open_input(const char *path, struct stat *info, GError **error) {
 static Reader *open_reader(FILE *file, const char *path, const Options *options, GError **error) {
     const Format *format = &raw_format;
     if (!options->raw.given) {
-        guint8 head[64];
+        guint8 head[FORMAT_HEAD];
         gsize size = fread(head, 1, sizeof(head), file);
         rewind(file);
         if (!(format = format_probe(head, size))) {
-            fault(error, STATUS_FAILED, "is no image that this build reads (it reads PNG): convert it first");
+            fault(error, STATUS_FAILED,
+                  "is no image that this build reads (see -v --version): convert it first");
             return NULL;
         }
     }
-    return format->open(file, path, options, error);
+    return format->open(format, file, path, options, error);
 }
 
 static gboolean check_output(const Job *job, GError **error) {
-    const char *output = job->task->output, *foreign = NULL;
-    const Format *format = job->reader->format, *named = format_named(output, &foreign);
+    const char *output = job->task->output;
+    const Format *format = job->reader->format;
     if (job->options->in_place) {
         if (job->info.st_nlink > 1)
             return fault(error, STATUS_FAILED,
@@ -78,7 +79,7 @@ static gboolean check_output(const Job *job, GError **error) {
                          (unsigned long)job->info.st_nlink);
         return TRUE;
     }
-    if (foreign || (named && named != format))
+    if (!format_may_be_named(format, output))
         return fault(error, STATUS_FAILED,
                      "is %s, and formats are not converted: give the output %s another ending", format->name,
                      output);
@@ -98,6 +99,18 @@ static void decide_turn(Job *job) {
 
 static gboolean nothing_to_do(const Job *job) {
     return job->turn == TT_NONE && !job->tag_used;
+}
+
+/* A turn that loses something is said to; it never replaces the only copy. */
+static gboolean check_loss(const Job *job, GError **error) {
+    const Reader *reader = job->reader;
+    if (!reader->loss)
+        return TRUE;
+    if (job->options->in_place)
+        return fault(error, STATUS_FAILED, "is %s, %s, so it is not turned in place: use -o or -d",
+                     reader->format->name, reader->loss);
+    say_warning(job->task->input, "is %s, %s", reader->format->name, reader->loss);
+    return TRUE;
 }
 
 static gboolean copy_bytes(FILE *from, FILE *to, GError **error) {
@@ -185,8 +198,8 @@ static gboolean verify(Job *job, GError **error) {
     if (!(written = turned_new(reader, TT_NONE, job->options, job->cancel, error)))
         goto out;
     TtImage want = turned_shape(expected), got = turned_shape(written);
-    if (want.width != got.width || want.height != got.height || want.channels != got.channels ||
-        want.sample_bits != got.sample_bits) {
+    if (reader->pages != job->reader->pages || want.width != got.width || want.height != got.height ||
+        want.channels != got.channels || want.sample_bits != got.sample_bits) {
         fault(error, STATUS_FAILED, "its turned copy has another size or type, so it was not replaced");
         goto out;
     }
@@ -215,6 +228,23 @@ out:
     return good;
 }
 
+/* In place, and where only reading back can tell whether the format could hold all. */
+static gboolean verify_if_wanted(Job *job, GError **error) {
+    GError *changed = NULL;
+    if (job->options->in_place)
+        return verify(job, error);
+    if (!job->reader->may_change || nothing_to_do(job) || verify(job, &changed))
+        return TRUE;
+    if (changed->code == STATUS_SIGNAL) {
+        g_propagate_error(error, changed);
+        return FALSE;
+    }
+    say_warning(job->task->input, "is %s, and not all of its pixels could be kept",
+                job->reader->format->name);
+    g_error_free(changed);
+    return TRUE;
+}
+
 /* ---- The story of one file ---------------------------------------------------------------------------- */
 
 static gboolean turn_job(Job *job, GError **error) {
@@ -230,11 +260,13 @@ static gboolean turn_job(Job *job, GError **error) {
         say_note(job->task->input, "nothing to turn, left as it is");
         return TRUE;
     }
+    if (!nothing_to_do(job) && !check_loss(job, error))
+        return FALSE;
     if (!output_file_open(&job->output, job->task->output, error))
         return FALSE;
     gboolean written =
         nothing_to_do(job) ? copy_bytes(job->input, job->output.file, error) : write_turned(job, error);
-    if (!written || !output_file_flush(&job->output, in_place, error) || (in_place && !verify(job, error)) ||
+    if (!written || !output_file_flush(&job->output, in_place, error) || !verify_if_wanted(job, error) ||
         !output_file_commit(&job->output, in_place ? &job->info : NULL, in_place || options->overwrite,
                             error))
         return FALSE;

@@ -19,8 +19,8 @@ struct Turned {
     const Options *options;
     TtOptions how;
     const volatile int *cancel;
-    TtImage result;
-    gsize next_row; /* of the result */
+    TtImage result; /* of a page, as all below */
+    gsize page, next_row;
 
     TtImage source_band, result_band; /* buffers */
     TtPlan plan;                      /* walk */
@@ -57,7 +57,8 @@ static gboolean make_band(TtImage *band, const TtImage *like, gsize width, gsize
 }
 
 static gboolean start_walk(Turned *t, GError **error) {
-    TtPlanOptions options = {sizeof(options), piece_limit, 0, 0, TRUE};
+    TtPlanOptions options = {sizeof(options), piece_limit, t->reader->tile_width, t->reader->tile_height,
+                             TRUE};
     if (t->options->memory_limit)
         options.memory_limit = smaller(options.memory_limit, t->options->memory_limit);
     if (tt_plan(&t->reader->shape, t->turn, &options, &t->plan))
@@ -96,6 +97,24 @@ static gboolean start_stream(Turned *t, GError **error) {
            make_band(&t->result_band, &t->result, t->result.width, rows, error);
 }
 
+static gboolean start_page(Turned *t, GError **error) {
+    t->next_row = t->next_piece = 0;
+    t->complete = FALSE;
+    return !comes_in_order(t)     ? start_walk(t, error)
+           : keeps_order(t->turn) ? start_stream(t, error)
+                                  : start_frame(t, error);
+}
+
+static void end_page(Turned *t) {
+    g_clear_pointer(&t->frame, tt_frame_free);
+    g_clear_pointer(&t->source_band.data, g_free);
+    g_clear_pointer(&t->result_band.data, g_free);
+}
+
+static gboolean on_last_page(const Turned *t) {
+    return t->page + 1 == t->reader->pages;
+}
+
 Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
                    GError **error) {
     Turned *t = g_new0(Turned, 1);
@@ -107,19 +126,14 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
     t->result = reader->shape;
     t->result.width = tt_swaps_axes(turn) ? reader->shape.height : reader->shape.width;
     t->result.height = tt_swaps_axes(turn) ? reader->shape.width : reader->shape.height;
-    gboolean started = !comes_in_order(t)  ? start_walk(t, error)
-                       : keeps_order(turn) ? start_stream(t, error)
-                                           : start_frame(t, error);
-    if (started)
+    if (start_page(t, error))
         return t;
     turned_free(t);
     return NULL;
 }
 
 void turned_free(Turned *t) {
-    tt_frame_free(t->frame);
-    g_free(t->source_band.data);
-    g_free(t->result_band.data);
+    end_page(t);
     g_free(t);
 }
 
@@ -140,6 +154,7 @@ static gboolean walk_next(Turned *t, TtImage *band, GError **error) {
     tt_plan_piece(&t->plan, t->next_piece++, &from, &to);
     TtImage source = band_of(&t->source_band, from.width, from.height);
     *band = band_of(&t->result_band, to.width, to.height);
+    from.y += t->page * t->reader->shape.height;
     if (!t->reader->format->read_rect(t->reader, from, &source, error))
         return FALSE;
     return !tt_orient(&source, band, t->turn, &t->how) || library_fault(error);
@@ -154,7 +169,7 @@ static gboolean stream_next(Turned *t, TtImage *band, GError **error) {
     if (tt_orient(&source, band, t->turn, &t->how))
         return library_fault(error);
     t->complete = t->next_row + rows == t->result.height;
-    return !t->complete || t->reader->format->read_end(t->reader, error);
+    return !t->complete || !on_last_page(t) || t->reader->format->read_end(t->reader, error);
 }
 
 static gboolean fill_frame(Turned *t, GError **error) {
@@ -169,7 +184,7 @@ static gboolean fill_frame(Turned *t, GError **error) {
     }
     t->complete = TRUE;
     g_clear_pointer(&t->source_band.data, g_free);
-    return t->reader->format->read_end(t->reader, error);
+    return !on_last_page(t) || t->reader->format->read_end(t->reader, error);
 }
 
 static gboolean frame_next(Turned *t, TtImage *band, GError **error) {
@@ -184,8 +199,14 @@ static gboolean frame_next(Turned *t, TtImage *band, GError **error) {
 gboolean turned_next(Turned *t, TtImage *band, GError **error) {
     *band = t->result;
     band->height = 0;
-    if (t->next_row == t->result.height)
-        return TRUE;
+    if (t->next_row == t->result.height) {
+        if (on_last_page(t))
+            return TRUE;
+        end_page(t);
+        t->page++;
+        if (!start_page(t, error))
+            return FALSE;
+    }
     if (*t->cancel)
         return fault(error, STATUS_SIGNAL, "interrupted");
     gboolean good = !comes_in_order(t) ? walk_next(t, band, error)
@@ -197,8 +218,8 @@ gboolean turned_next(Turned *t, TtImage *band, GError **error) {
 }
 
 gboolean turned_rewind(Turned *t) {
-    if (comes_in_order(t) && !t->frame && t->next_row)
+    if (comes_in_order(t) && (t->page || (!t->frame && t->next_row)))
         return FALSE;
-    t->next_row = t->next_piece = 0;
+    t->page = t->next_row = t->next_piece = 0;
     return TRUE;
 }

@@ -16,11 +16,11 @@ typedef struct Turned Turned;
 Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
                    GError **error);
 
-/* The picture as it comes out; its data is NULL. */
+/* The picture, or each of its pages, as it comes out; its data is NULL. */
 TtImage turned_shape(const Turned *turned);
 
-/* The next band of rows, as many as suit the source, in memory that is the band's until the next call;
- * FALSE with *band empty (a height of 0) after the last row. */
+/* The next band of rows, page after page, as many as suit the source, in memory that is the band's until the
+ * next call; FALSE with *band empty (a height of 0) after the last row. */
 gboolean turned_next(Turned *turned, TtImage *band, GError **error);
 
 /* Back to the first row. FALSE if the source went by and cannot be read again. */

@@ -4,6 +4,9 @@
  *
  * A reader gives pixels exactly as the file packs them, rows in order or any rectangle; a writer takes
  * the turned rows in order. A codec's own state starts with a Reader or a Writer.
+ *
+ * A file may hold several pages (an animation's frames are pages too), all of one size. Each is turned by
+ * itself. Their rows come and go as those of one picture with page under page.
  */
 #ifndef FORMAT_H
 #define FORMAT_H
@@ -20,10 +23,14 @@ typedef struct Format Format;
 /* An open file, as its codec describes it. */
 typedef struct {
     const Format *format;
-    const char *path;  /* for messages; owned by the caller of open */
-    TtImage shape;     /* size and pixel format of the picture; its data is NULL */
-    TtOrientation tag; /* what the file says makes it upright; TT_NONE if it says nothing */
-    gboolean anywhere; /* read_rect works; otherwise read_rows, in order and once */
+    const char *path;              /* for messages; owned by the caller of open */
+    TtImage shape;                 /* size and pixel format of a page; its data is NULL */
+    gsize pages;                   /* at least 1 */
+    TtOrientation tag;             /* what the file says makes it upright; TT_NONE if it says nothing */
+    gboolean anywhere;             /* read_rect works; otherwise read_rows, in order and once */
+    gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
+    const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
+    gboolean may_change;           /* pixels may not survive writing, which only reading them back can tell */
 } Reader;
 
 typedef struct {
@@ -32,16 +39,18 @@ typedef struct {
 } Writer;
 
 struct Format {
-    const char *name;                 /* as users write it: "PNG" */
-    const char *extensions[8];        /* of files in this format, lower case, without the dot */
-    const char *(*description)(void); /* name and library for --version; static */
+    const char *name;          /* as users write it: "PNG" */
+    const char *extensions[8]; /* of files in this format, lower case, without the dot */
+    /* Name and library for --version, static; formats of one codec share it. NULL if there is none. */
+    const char *(*description)(void);
 
     /* Whether a file that begins with these bytes is in this format. */
     gboolean (*probe)(const guint8 *head, gsize size);
 
-    /* Reads the header. The file is at its start and stays the caller's. */
-    Reader *(*open)(FILE *file, const char *path, const Options *options, GError **error);
+    /* Reads the header. `self` is this format; the file is at its start and stays the caller's. */
+    Reader *(*open)(const Format *self, FILE *file, const char *path, const Options *options, GError **error);
     gboolean (*read_rows)(Reader *reader, const TtImage *rows, GError **error);
+    /* r is in the coordinates of page under page, and lies in one page. */
     gboolean (*read_rect)(Reader *reader, TtRect r, const TtImage *into, GError **error);
     /* All rows are read: checks what follows them in the file. */
     gboolean (*read_end)(Reader *reader, GError **error);
@@ -55,13 +64,16 @@ struct Format {
     void (*dispose)(Writer *writer); /* after finish, or instead of it */
 };
 
-/* All formats, NULL-terminated, and the one of a file that begins so; NULL if none fits. */
-extern const Format *const formats[];
+/* The formats one after another, and NULL behind the last. */
+const Format *format_at(gsize i);
+
+/* The format of a file that begins so; NULL if none fits. Needs at most FORMAT_HEAD bytes. */
+enum { FORMAT_HEAD = 1024 };
 const Format *format_probe(const guint8 *head, gsize size);
 
-/* The format that a file's name promises by its extension, in any case; NULL if it promises none. The
- * name of a format this build does not write is given in *foreign. */
-const Format *format_named(const char *path, const char **foreign);
+/* Whether a file of this format may have this name: its extension, in any case, is one of the format's,
+ * or of no format at all. */
+gboolean format_may_be_named(const Format *format, const char *path);
 
 extern const Format png_format, raw_format;
 

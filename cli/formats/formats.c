@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of formats.
+ * The table of formats: the command's own, then those it has from libvips.
  */
 #include <string.h>
 
 #include "format.h"
+#include "vips_formats.h"
 
 /* Raw has no signature: it is asked for by --raw and never probed. */
-const Format *const formats[] = {&png_format, &raw_format, NULL};
+static const Format *const own[] = {&png_format, &raw_format};
+
+const Format *format_at(gsize i) {
+    return i < G_N_ELEMENTS(own) ? own[i] : foreign_format_at(i - G_N_ELEMENTS(own));
+}
 
 const Format *format_probe(const guint8 *head, gsize size) {
-    for (const Format *const *format = formats; *format; format++)
-        if ((*format)->probe(head, size))
-            return *format;
+    const Format *format;
+    for (gsize i = 0; (format = format_at(i)); i++)
+        if (format->probe(head, size))
+            return format;
     return NULL;
 }
 
-const Format *format_named(const char *path, const char **foreign) {
-    static const char *const others[] = {"jpg",  "jpeg", "tif", "tiff", "webp", "gif", "bmp",
-                                         "avif", "heic", "jxl", "jp2",  "ppm",  "pgm", "pbm",
-                                         "pnm",  "pam",  "hdr", "exr",  "pdf",  "svg"};
+static gboolean has_extension(const Format *format, const char *extension) {
+    for (const char *const *own_one = format->extensions; *own_one; own_one++)
+        if (!g_ascii_strcasecmp(extension, *own_one))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean format_may_be_named(const Format *format, const char *path) {
     const char *dot = strrchr(path, '.');
-    *foreign = NULL;
-    if (!dot || strchr(dot, G_DIR_SEPARATOR))
-        return NULL;
-    for (const Format *const *format = formats; *format; format++)
-        for (const char *const *extension = (*format)->extensions; *extension; extension++)
-            if (!g_ascii_strcasecmp(dot + 1, *extension))
-                return *format;
-    for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
-        if (!g_ascii_strcasecmp(dot + 1, others[i]))
-            *foreign = others[i];
-    return NULL;
+    const Format *other;
+    if (!dot || strchr(dot, G_DIR_SEPARATOR) || has_extension(format, dot + 1))
+        return TRUE;
+    for (gsize i = 0; (other = format_at(i)); i++)
+        if (has_extension(other, dot + 1))
+            return FALSE;
+    return TRUE;
 }

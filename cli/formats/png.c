@@ -140,9 +140,10 @@ static gboolean read_header(PngReader *r, FILE *file, GError **error) {
     return check_claim(r, error);
 }
 
-static Reader *open_png(FILE *file, const char *path, const Options *options, GError **error) {
+static Reader *open_png(const Format *self, FILE *file, const char *path, const Options *options,
+                        GError **error) {
     PngReader *r = g_new0(PngReader, 1);
-    r->reader = (Reader){.format = &png_format, .path = path};
+    r->reader = (Reader){.format = self, .path = path, .pages = 1};
     r->memory_limit = options->memory_limit ? options->memory_limit : G_MAXSSIZE;
     if (!png_chunks_read(file, path, &r->chunks, error))
         goto failed;

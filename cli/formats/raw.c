@@ -30,7 +30,8 @@ static gboolean probe(const guint8 *head, gsize size) {
     return FALSE;
 }
 
-static Reader *open_raw(FILE *file, const char *path, const Options *options, GError **error) {
+static Reader *open_raw(const Format *self, FILE *file, const char *path, const Options *options,
+                        GError **error) {
     const RawGeometry *raw = &options->raw;
     struct stat info;
     gsize row, all;
@@ -47,7 +48,7 @@ static Reader *open_raw(FILE *file, const char *path, const Options *options, GE
         return NULL;
     }
     RawReader *r = g_new0(RawReader, 1);
-    r->reader = (Reader){.format = &raw_format, .path = path, .tag = TT_NONE, .anywhere = TRUE};
+    r->reader = (Reader){.format = self, .path = path, .pages = 1, .tag = TT_NONE, .anywhere = TRUE};
     r->reader.shape = tt_image(NULL, (ptrdiff_t)row, raw->width, raw->height, 1, (guint32)raw->bytes * 8);
     r->fd = fileno(file);
     r->row_bytes = row;

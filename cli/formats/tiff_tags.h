@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a TIFF says of itself that libvips does not pass on.
+ */
+#ifndef TIFF_TAGS_H
+#define TIFF_TAGS_H
+
+#include <stdio.h>
+
+#include <glib.h>
+
+typedef struct {
+    gboolean big; /* a BigTIFF */
+    /* Of the first page, as TIFF 6.0 numbers them; 0 where the tag is absent. */
+    guint compression, predictor, photometric, bits, tile_width, tile_height;
+    /* Of any page. */
+    gboolean geographic;    /* pixels are tied to places on the map */
+    gboolean nested;        /* holds images within images, or a camera's raw data */
+    gboolean premultiplied; /* its colours are multiplied by alpha */
+    GString *lost;          /* the names of other tags that libvips does not keep, NULL if none */
+} TiffTags;
+
+/* Walks the directories. What cannot be understood is left out: decoding the file will tell what is wrong
+ * with it. */
+void tiff_tags_read(FILE *file, TiffTags *tags);
+void tiff_tags_clear(TiffTags *tags);
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The codec of all formats that the command has from libvips.
+ *
+ * libvips pulls and the command pushes: a saver runs in a thread of its own and waits for each row that it
+ * asks for until foreign_write_rows() brings it. Rows are handed over in the command's own memory, so that no
+ * second picture is held.
+ */
+#include "vips_formats.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../say.h"
+#include "orientation_tag.h"
+#include "vips_library.h"
+#include "vips_saving.h"
+
+typedef struct {
+    Reader reader;
+    const ForeignFormat *format;
+    FILE *file;
+    VipsImage *image; /* page under page */
+    VipsRegion *region;
+    gsize pixel_bytes, next_row;
+    Saving saving;
+} ForeignReader;
+
+typedef struct {
+    Writer writer;
+    const ForeignFormat *format;
+    char *options;
+    FILE *file;
+    VipsImage *image; /* as the saver sees it: its rows come from foreign_write_rows() */
+    gsize row_bytes;
+    GThread *thread;
+
+    GMutex lock; /* of what follows */
+    GCond changed;
+    const TtImage *band; /* handed over and not used up; NULL if none */
+    gsize band_row, next_row;
+    gboolean stopping; /* no more rows will come */
+    gboolean ended;    /* the saver has, with or without a fault */
+    char *fault;       /* NULL if it has saved all */
+} ForeignWriter;
+
+const char *foreign_description(void) {
+    static GString *text;
+    if (text)
+        return text->str;
+    GError *error = NULL;
+    if (!vips_library_open(0, &error)) {
+        text = g_string_new("libvips (not on this machine)");
+        g_error_free(error);
+        return text->str;
+    }
+    text = g_string_new(NULL);
+    g_string_printf(text, "libvips %s (", vips.version_string());
+    const char *separator = "";
+    const ForeignFormat *format;
+    for (gsize i = 0; (format = (const ForeignFormat *)foreign_format_at(i)); i++)
+        if (format->load && vips.type_find("VipsOperation", format->load) &&
+            vips.type_find("VipsOperation", format->save)) {
+            g_string_append_printf(text, "%s%s", separator, format->format.name);
+            separator = ", ";
+        }
+    g_string_append_c(text, ')');
+    return text->str;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------ */
+
+static gboolean unreadable(GError **error) {
+    char *message = vips_library_message();
+    fault(error, STATUS_FAILED, "cannot be read (%s): restore it from a copy", message);
+    g_free(message);
+    return FALSE;
+}
+
+static gboolean takes(VipsOperation *operation, const char *property) {
+    return vips.object_class_find_property(G_OBJECT_GET_CLASS(operation), property) != NULL;
+}
+
+/* A few operations know files by their names only; /proc has one for each open file. */
+static void set_filename(VipsOperation *operation, int descriptor) {
+    char *name = g_strdup_printf("/proc/self/fd/%d", descriptor);
+    vips.object_set(operation, "filename", name, NULL);
+    g_free(name);
+}
+
+static gboolean set_source(VipsOperation *operation, int descriptor) {
+    if (!takes(operation, "source")) {
+        set_filename(operation, descriptor);
+        return TRUE;
+    }
+    VipsSource *source = lseek(descriptor, 0, SEEK_SET) ? NULL : vips.source_new_from_descriptor(descriptor);
+    if (!source)
+        return FALSE;
+    vips.object_set(operation, "source", source, NULL);
+    vips.object_unref(source);
+    return TRUE;
+}
+
+/* The image, of which no pixel is decoded yet: the first page, or all. *pages: how many there are. */
+static VipsImage *load(const ForeignFormat *format, FILE *file, gboolean all, int *pages, GError **error) {
+    VipsImage *image = NULL;
+    VipsOperation *operation = vips.operation_new(format->load);
+    if (!operation || !vips.type_find("VipsOperation", format->save)) {
+        g_free(vips_library_message());
+        fault(error, STATUS_FAILED,
+              "is %s, which the libvips of this machine does not %s: install its module", format->format.name,
+              operation ? "write" : "read");
+        goto out;
+    }
+    vips.object_set(operation, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, NULL);
+    if (all)
+        vips.object_set(operation, "page", 0, "n", -1, NULL);
+    if (!set_source(operation, fileno(file)) || vips.object_build((VipsObject *)operation)) {
+        unreadable(error);
+    } else {
+        vips.object_get(operation, "out", &image, NULL);
+        *pages = takes(operation, "n") ? vips.image_get_n_pages(image) : 1;
+    }
+    vips.object_unref_outputs((VipsObject *)operation);
+
+out:
+    if (operation)
+        vips.object_unref(operation);
+    return image;
+}
+
+static gboolean load_pages(ForeignReader *r, GError **error) {
+    int pages = 1;
+    if (!(r->image = load(r->format, r->file, FALSE, &pages, error)))
+        return FALSE;
+    if (pages > 1) {
+        vips.object_unref(r->image);
+        if (!(r->image = load(r->format, r->file, TRUE, &pages, error))) {
+            g_prefix_error(error,
+                           "has %d pages, which can be turned only if all are of one size and type: ", pages);
+            return FALSE;
+        }
+    }
+    gsize height = (gsize)vips.image_get_page_height(r->image);
+    r->reader.pages = (gsize)r->image->Ysize / height;
+    return pages == 1 || r->reader.pages == (gsize)pages ||
+           fault(error, STATUS_FAILED,
+                 "has %d pages, of which libvips reads %" G_GSIZE_FORMAT ": split it first", pages,
+                 r->reader.pages);
+}
+
+/* The orientation tag: EXIF's, or else the format's own, or else XMP's. Decoders of the HEIF family and of
+ * JPEG XL have applied theirs, and by their standards any other means nothing. */
+static TtOrientation tag_of(const ForeignReader *r) {
+    const void *block;
+    size_t size;
+    int tag = 0;
+    if (g_str_has_prefix(r->format->load, "heif") || g_str_has_prefix(r->format->load, "jxl"))
+        return TT_NONE;
+    if (vips.image_get_typeof(r->image, VIPS_META_EXIF_NAME) &&
+        !vips.image_get_blob(r->image, VIPS_META_EXIF_NAME, &block, &size))
+        tag = exif_orientation((guint8 *)block, size, FALSE);
+    if (!tag && vips.image_get_typeof(r->image, VIPS_META_ORIENTATION))
+        vips.image_get_int(r->image, VIPS_META_ORIENTATION, &tag);
+    if (!tag && vips.image_get_typeof(r->image, VIPS_META_XMP_NAME) &&
+        !vips.image_get_blob(r->image, VIPS_META_XMP_NAME, &block, &size))
+        tag = xmp_orientation((guint8 *)block, size, FALSE);
+    return tag >= 1 && tag <= 8 ? (TtOrientation)tag : TT_NONE;
+}
+
+static void describe(ForeignReader *r) {
+    Reader *reader = &r->reader;
+    const VipsImage *image = r->image;
+    gsize sample = vips.format_sizeof(image->BandFmt);
+    r->pixel_bytes = sample * (gsize)image->Bands;
+    reader->shape = tt_image(NULL, (ptrdiff_t)(r->pixel_bytes * (gsize)image->Xsize), (gsize)image->Xsize,
+                             (gsize)image->Ysize / reader->pages, (guint32)image->Bands, (guint32)sample * 8);
+    reader->tag = tag_of(r);
+    reader->anywhere = !vips.image_is_sequential(r->image);
+    reader->tile_width = r->saving.tile_width;
+    reader->tile_height = r->saving.tile_height;
+    reader->loss = r->saving.loss->len ? r->saving.loss->str : NULL;
+    reader->may_change = r->saving.may_change;
+}
+
+/* libvips reads on from where it left the file, which the look at the header moves. */
+static gboolean decide_saving(ForeignReader *r, GError **error) {
+    int descriptor = fileno(r->file);
+    off_t position = lseek(descriptor, 0, SEEK_CUR);
+    return saving_decide(&r->saving, r->format, r->file, r->image, error) &&
+           (lseek(descriptor, position, SEEK_SET) == position || system_fault(error, "read it", errno));
+}
+
+Reader *foreign_open(const Format *self, FILE *file, const char *path, const Options *options,
+                     GError **error) {
+    if (!vips_library_open(options->threads, error))
+        return NULL;
+    ForeignReader *r = g_new0(ForeignReader, 1);
+    r->reader = (Reader){.format = self, .path = path};
+    r->format = (const ForeignFormat *)self;
+    r->file = file;
+    if (!load_pages(r, error) || !decide_saving(r, error)) {
+        foreign_close(&r->reader);
+        return NULL;
+    }
+    describe(r);
+    r->region = vips.region_new(r->image);
+    return &r->reader;
+}
+
+gboolean foreign_read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
+    ForeignReader *r = (ForeignReader *)reader;
+    VipsRect wanted = {(int)rect.x, (int)rect.y, (int)rect.width, (int)rect.height};
+    if (vips.region_prepare(r->region, &wanted))
+        return unreadable(error);
+    const VipsRect *valid = &r->region->valid;
+    const guint8 *from = r->region->data + (gsize)(wanted.top - valid->top) * (gsize)r->region->bpl +
+                         (gsize)(wanted.left - valid->left) * r->pixel_bytes;
+    for (gsize y = 0; y < rect.height; y++, from += r->region->bpl)
+        memcpy((guint8 *)into->data + (ptrdiff_t)y * into->pitch, from, rect.width * r->pixel_bytes);
+    return TRUE;
+}
+
+gboolean foreign_read_rows(Reader *reader, const TtImage *rows, GError **error) {
+    ForeignReader *r = (ForeignReader *)reader;
+    TtRect rect = {0, r->next_row, rows->width, rows->height};
+    r->next_row += rows->height;
+    return foreign_read_rect(reader, rect, rows, error);
+}
+
+gboolean foreign_read_end(Reader *reader, GError **error) {
+    (void)reader;
+    (void)error;
+    return TRUE;
+}
+
+void foreign_close(Reader *reader) {
+    ForeignReader *r = (ForeignReader *)reader;
+    if (r->region)
+        vips.object_unref(r->region);
+    if (r->image)
+        vips.object_unref(r->image);
+    saving_clear(&r->saving);
+    g_free(r);
+}
+
+/* ---- The turned picture's header ---------------------------------------------------------------------- */
+
+/* All metadata of one image that the other has no field for. Nothing else ties the two: they are run by
+ * threads that know nothing of each other. */
+static void copy_metadata(VipsImage *from, VipsImage *to) {
+    char **names = vips.image_get_fields(from);
+    for (char **name = names; *name; name++) {
+        GValue value = {0};
+        if (!vips.image_get_typeof(to, *name) && !vips.image_get(from, *name, &value)) {
+            vips.image_set(to, *name, &value);
+            vips.value_unset(&value);
+        }
+    }
+    g_strfreev(names);
+}
+
+static void reset_tag(VipsImage *image) {
+    const void *packet;
+    size_t size;
+    if (vips.image_get_typeof(image, VIPS_META_ORIENTATION))
+        vips.image_set_int(image, VIPS_META_ORIENTATION, 1);
+    vips.image_remove(image, "exif-ifd0-Orientation");
+    vips.image_remove(image, "exif-ifd1-Orientation");
+    if (!vips.image_get_typeof(image, VIPS_META_XMP_NAME) ||
+        vips.image_get_blob(image, VIPS_META_XMP_NAME, &packet, &size))
+        return;
+    guint8 *copy = g_memdup2(packet, size);
+    if (xmp_orientation(copy, size, TRUE))
+        vips.image_set_blob_copy(image, VIPS_META_XMP_NAME, copy, size);
+    g_free(copy);
+}
+
+static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn, gboolean tag_used) {
+    VipsImage *from = source->image, *image = vips.image_new();
+    const TtImage *page = &source->reader.shape;
+    gboolean swap = tt_swaps_axes(turn);
+    gsize width = swap ? page->height : page->width, height = swap ? page->width : page->height;
+    vips.image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL);
+    vips.image_init_fields(image, (int)width, (int)(height * source->reader.pages), from->Bands,
+                           from->BandFmt, from->Coding, from->Type, swap ? from->Yres : from->Xres,
+                           swap ? from->Xres : from->Yres);
+    copy_metadata(from, image);
+    vips.image_remove(image, VIPS_META_SEQUENTIAL);
+    if (turn != TT_NONE)
+        vips.image_remove(image, "jpeg-thumbnail-data"); /* it would show the picture as it was */
+    if (source->reader.pages > 1)
+        vips.image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)height);
+    if (tag_used || source->reader.tag == TT_NONE)
+        reset_tag(image);
+    return image;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------ */
+
+static gboolean unwritable(const char *message, GError **error) {
+    return fault(error, STATUS_FAILED, "cannot write the output: %s", message);
+}
+
+/* Called by libvips, always with whole rows in order, for this stands behind vips_sequential(). */
+static int bring_rows(VipsRegion *out, void *seq, void *a, void *b, gboolean *stop) {
+    ForeignWriter *w = a;
+    (void)seq;
+    (void)b;
+    (void)stop;
+    g_mutex_lock(&w->lock);
+    gboolean good = out->valid.left == 0 && (gsize)out->valid.top == w->next_row;
+    for (int y = 0; good && y < out->valid.height; y++) {
+        while (!w->band && !w->stopping)
+            g_cond_wait(&w->changed, &w->lock);
+        if (!w->band) {
+            good = FALSE;
+            break;
+        }
+        memcpy(out->data + (gsize)y * (gsize)out->bpl,
+               (const guint8 *)w->band->data + (ptrdiff_t)w->band_row * w->band->pitch, w->row_bytes);
+        w->next_row++;
+        if (++w->band_row == w->band->height) {
+            w->band = NULL;
+            g_cond_broadcast(&w->changed);
+        }
+    }
+    g_mutex_unlock(&w->lock);
+    if (!good)
+        vips.error("imgtranspose", "%s", "stopped");
+    return good ? 0 : -1;
+}
+
+static gboolean set_target(VipsOperation *operation, int descriptor) {
+    if (takes(operation, "filename"))
+        set_filename(operation, descriptor);
+    if (!takes(operation, "target"))
+        return TRUE;
+    VipsTarget *target = vips.target_new_to_descriptor(descriptor);
+    if (!target)
+        return FALSE;
+    vips.object_set(operation, "target", target, NULL);
+    vips.object_unref(target);
+    return TRUE;
+}
+
+/* A saver for a buffer leaves the bytes to be written. */
+static gboolean write_buffer(VipsOperation *operation, FILE *file) {
+    VipsBlob *blob = NULL;
+    size_t size = 0;
+    vips.object_get(operation, "buffer", &blob, NULL);
+    const void *bytes = blob ? vips.blob_get(blob, &size) : NULL;
+    gboolean good = bytes && fwrite(bytes, 1, size, file) == size;
+    if (!good)
+        vips.error("imgtranspose", "%s", g_strerror(errno));
+    if (blob)
+        vips.area_unref((VipsArea *)blob);
+    return good;
+}
+
+static gboolean save(ForeignWriter *w) {
+    VipsImage *ordered = NULL;
+    VipsOperation *operation = vips.operation_new(w->format->save);
+    gboolean good = FALSE;
+    if (!operation || vips.sequential(w->image, &ordered, "tile_height", 16, NULL))
+        goto out;
+    vips.image_remove(ordered, VIPS_META_SEQUENTIAL);
+    vips.object_set(operation, "in", ordered, NULL);
+    good = set_target(operation, fileno(w->file)) &&
+           !vips.object_set_from_string((VipsObject *)operation, w->options) &&
+           !vips.object_build((VipsObject *)operation) &&
+           (!takes(operation, "buffer") || write_buffer(operation, w->file));
+    vips.object_unref_outputs((VipsObject *)operation);
+
+out:
+    if (operation)
+        vips.object_unref(operation);
+    if (ordered)
+        vips.object_unref(ordered);
+    return good;
+}
+
+static gpointer run_saver(gpointer data) {
+    ForeignWriter *w = data;
+    char *message = save(w) ? NULL : vips_library_message();
+    vips.thread_shutdown();
+    g_mutex_lock(&w->lock);
+    w->fault = message;
+    w->ended = TRUE;
+    g_cond_broadcast(&w->changed);
+    g_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+Writer *foreign_create(FILE *file, Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
+    const ForeignReader *source = (const ForeignReader *)reader;
+    ForeignWriter *w = g_new0(ForeignWriter, 1);
+    w->writer = (Writer){.format = reader->format, .passes = 1};
+    w->format = source->format;
+    w->options = g_strdup(source->saving.options->str);
+    w->file = file;
+    w->image = turned_header(source, turn, tag_used);
+    w->row_bytes = (gsize)w->image->Xsize * source->pixel_bytes;
+    g_mutex_init(&w->lock);
+    g_cond_init(&w->changed);
+    vips.image_generate(w->image, NULL, bring_rows, NULL, w, NULL);
+    if ((w->thread = g_thread_try_new("saver", run_saver, w, error)))
+        return &w->writer;
+    (*error)->code = STATUS_FAILED;
+    foreign_dispose(&w->writer);
+    return NULL;
+}
+
+gboolean foreign_write_rows(Writer *writer, const TtImage *rows, GError **error) {
+    ForeignWriter *w = (ForeignWriter *)writer;
+    g_mutex_lock(&w->lock);
+    w->band = rows;
+    w->band_row = 0;
+    g_cond_broadcast(&w->changed);
+    while (w->band && !w->ended)
+        g_cond_wait(&w->changed, &w->lock);
+    gboolean good = !w->band;
+    w->band = NULL;
+    g_mutex_unlock(&w->lock);
+    return good || unwritable(w->fault ? w->fault : "libvips took only a part of it", error);
+}
+
+/* Waits for the saver, to which no more rows will come. */
+static void end_saver(ForeignWriter *w) {
+    g_mutex_lock(&w->lock);
+    w->stopping = TRUE;
+    g_cond_broadcast(&w->changed);
+    g_mutex_unlock(&w->lock);
+    g_thread_join(w->thread);
+    w->thread = NULL;
+}
+
+gboolean foreign_finish(Writer *writer, GError **error) {
+    ForeignWriter *w = (ForeignWriter *)writer;
+    end_saver(w);
+    return !w->fault || unwritable(w->fault, error);
+}
+
+void foreign_dispose(Writer *writer) {
+    ForeignWriter *w = (ForeignWriter *)writer;
+    if (w->thread)
+        end_saver(w);
+    vips.object_unref(w->image);
+    g_mutex_clear(&w->lock);
+    g_cond_clear(&w->changed);
+    g_free(w->options);
+    g_free(w->fault);
+    g_free(w);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options for libvips' savers.
+ *
+ * A format that can be compressed without loss is, whatever the source was; where there is no such way the
+ * quality is at least the source's, and the loss is stated.
+ */
+#define _GNU_SOURCE
+#include "vips_saving.h"
+
+#include <string.h>
+
+#include "../say.h"
+#include "jpeg_header.h"
+#include "jxl_header.h"
+#include "tiff_tags.h"
+
+static int number_of(VipsImage *image, const char *name, int otherwise) {
+    int value;
+    return vips.image_get_typeof(image, name) && !vips.image_get_int(image, name, &value) ? value : otherwise;
+}
+
+static gboolean operation_takes(const char *operation, const char *option) {
+    GType type = vips.type_find("VipsOperation", operation);
+    return type && vips.object_class_find_property(vips.type_class_ref(type), option);
+}
+
+static void save_jpeg(Saving *s, FILE *file) {
+    JpegHeader header = jpeg_header_read(file);
+    g_string_printf(s->options, "Q=%d,subsample-mode=%s%s", header.quality, header.subsampled ? "on" : "off",
+                    header.progressive ? ",interlace" : "");
+    g_string_printf(s->loss, "whose pixels are compressed again with loss (at quality %d)", header.quality);
+}
+
+/* ---- TIFF --------------------------------------------------------------------------------------------- */
+
+/* The source's compression if it has no loss, deflate in place of one that does. */
+static const char *tiff_compression(const TiffTags *tags) {
+    switch (tags->compression) {
+    case 0:
+    case 1:
+        return "none";
+    case 2:
+    case 3:
+    case 4:
+        return "ccittfax4";
+    case 5:
+        return "lzw";
+    case 32773:
+        return "packbits";
+    case 50000:
+        return "zstd";
+    default:
+        return "deflate";
+    }
+}
+
+static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **error) {
+    TiffTags tags;
+    tiff_tags_read(file, &tags);
+    const char *compression = tiff_compression(&tags), *refusal = NULL;
+    gboolean predicts = strchr("ldz", *compression) != NULL;
+    gboolean grey = image->Bands == 1 && tags.photometric <= 1;
+    guint64 bytes = (guint64)image->Xsize * (guint64)image->Ysize * (guint64)image->Bands *
+                    vips.format_sizeof(image->BandFmt);
+    if (tags.geographic)
+        refusal =
+            "ties its pixels to places on the map (GeoTIFF), which libvips would lose: use gdalwarp or a "
+            "program of that field";
+    else if (tags.nested)
+        refusal =
+            "holds images within images, or a camera's raw data, which libvips would lose: convert it first";
+    else if (tags.premultiplied)
+        refusal = "has colours multiplied by alpha, which libvips would round: convert it first";
+    if (!refusal) {
+        g_string_printf(s->options, "compression=%s", compression);
+        if (predicts && (tags.predictor == 2 || tags.predictor == 3))
+            g_string_append_printf(s->options, ",predictor=%s", tags.predictor == 2 ? "horizontal" : "float");
+        if (grey && tags.bits < 8 && tags.bits > 0)
+            g_string_append_printf(s->options, ",bitdepth=%u%s", tags.bits,
+                                   tags.photometric == 0 && tags.bits == 1 ? ",miniswhite" : "");
+        if (tags.tile_width && tags.tile_height)
+            g_string_append_printf(s->options, ",tile,tile-width=%u,tile-height=%u", tags.tile_width,
+                                   tags.tile_height);
+        if (tags.big || bytes > 3900000000u)
+            g_string_append(s->options, ",bigtiff");
+        if (tags.lost)
+            g_string_printf(s->loss, "whose tags libvips does not keep (%s)", tags.lost->str);
+        s->tile_width = tags.tile_width;
+        s->tile_height = tags.tile_height;
+    }
+    tiff_tags_clear(&tags);
+    return !refusal || fault(error, STATUS_FAILED, "%s", refusal);
+}
+
+/* ---- The others --------------------------------------------------------------------------------------- */
+
+static void save_webp(Saving *s, VipsImage *image) {
+    gboolean exact = operation_takes("webpsave_target", "exact"); /* from 8.16 */
+    g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
+    s->may_change = !exact && image->Bands == 4; /* colours that alpha hides */
+}
+
+/* A GIF's frames, composed, may have more colours than a GIF's frame. */
+static void save_gif(Saving *s, VipsImage *image) {
+    g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
+    if (number_of(image, "interlaced", 0))
+        g_string_append(s->options, ",interlace");
+    s->may_change = TRUE;
+}
+
+static void save_pnm(Saving *s, FILE *file) {
+    static const char *const kinds[] = {"pbm", "pgm", "ppm"};
+    rewind(file);
+    getc(file);
+    int kind = getc(file);
+    gboolean number = g_ascii_isdigit(kind);
+    g_string_printf(s->options, "format=%s%s%s", number ? kinds[(kind - '1') % 3] : "pfm",
+                    number && kind <= '3' ? ",ascii" : "", kind == '1' || kind == '4' ? ",bitdepth=1" : "");
+}
+
+/* Whether colour has half the width and half the height, as the decoder's configuration says. */
+static gboolean heif_is_subsampled(FILE *file) {
+    enum { SEARCHED = 1 << 20 };
+    guint8 *head = g_malloc(SEARCHED);
+    rewind(file);
+    gsize size = fread(head, 1, SEARCHED - 32, file);
+    memset(head + size, 0, 32);
+    const guint8 *hevc = memmem(head, size, "hvcC", 4), *av1 = memmem(head, size, "av1C", 4);
+    gboolean subsampled = (hevc && (hevc[4 + 16] & 3) == 1) || (av1 && (av1[4 + 2] & 0x0c) == 0x0c);
+    g_free(head);
+    return subsampled;
+}
+
+static void save_heif(Saving *s, FILE *file, VipsImage *image) {
+    const char *compression = "hevc";
+    if (vips.image_get_typeof(image, "heif-compression"))
+        vips.image_get_string(image, "heif-compression", &compression);
+    g_string_printf(s->options, "compression=%s,Q=95,subsample-mode=%s", compression,
+                    heif_is_subsampled(file) ? "on" : "off");
+    if (image->BandFmt == VIPS_FORMAT_USHORT)
+        g_string_append_printf(s->options, ",bitdepth=%d", number_of(image, "heif-bitdepth", 12));
+    g_string_assign(s->loss, "whose pixels are compressed again with loss (at quality 95)");
+}
+
+static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, GError **error) {
+    g_string_assign(s->options, "lossless");
+    return operation_takes(format->load, "n") || !jxl_is_animated(file) ||
+           fault(error, STATUS_FAILED,
+                 "is animated, and this libvips would keep its first frame only: use a later libvips");
+}
+
+static void save_jp2k(Saving *s, VipsImage *image) {
+    g_string_assign(s->options, "lossless");
+    if (vips.image_get_typeof(image, VIPS_META_ICC_NAME))
+        g_string_assign(s->loss, "whose colour profile libvips does not keep");
+}
+
+gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, GError **error) {
+    gboolean good = TRUE;
+    *s = (Saving){.options = g_string_new(NULL), .loss = g_string_new(NULL)};
+    if (g_str_has_prefix(format->save, "jpeg"))
+        save_jpeg(s, file);
+    else if (g_str_has_prefix(format->save, "tiff"))
+        good = save_tiff(s, file, image, error);
+    else if (g_str_has_prefix(format->save, "webp"))
+        save_webp(s, image);
+    else if (g_str_has_prefix(format->save, "gif"))
+        save_gif(s, image);
+    else if (g_str_has_prefix(format->save, "ppm"))
+        save_pnm(s, file);
+    else if (g_str_has_prefix(format->save, "heif"))
+        save_heif(s, file, image);
+    else if (g_str_has_prefix(format->save, "jxl"))
+        good = save_jxl(s, format, file, error);
+    else if (g_str_has_prefix(format->save, "jp2k"))
+        save_jp2k(s, image);
+    else if (g_str_has_prefix(format->save, "magick")) {
+        g_string_assign(s->options, "format=bmp");
+        s->may_change = TRUE;
+    }
+    return good;
+}
+
+void saving_clear(Saving *s) {
+    if (s->options)
+        g_string_free(s->options, TRUE);
+    if (s->loss)
+        g_string_free(s->loss, TRUE);
+    *s = (Saving){0};
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How libvips is to save the turned copy of a file, so that it is no poorer than the file.
+ */
+#ifndef VIPS_SAVING_H
+#define VIPS_SAVING_H
+
+#include <stdio.h>
+
+#include "vips_formats.h"
+#include "vips_library.h"
+
+typedef struct {
+    GString *options;              /* of the save operation, as "Q=90,interlace" */
+    GString *loss;                 /* what is lost all the same, as "whose ..."; empty if nothing */
+    gboolean may_change;           /* see Reader */
+    gsize tile_width, tile_height; /* of a source in tiles; else 0 */
+} Saving;
+
+/* Decides from the file's header and what libvips says of the image. Refused, with what is wrong, are
+ * files whose copy would be false. The file's position is lost. */
+gboolean saving_decide(Saving *saving, const ForeignFormat *format, FILE *file, VipsImage *image,
+                       GError **error);
+void saving_clear(Saving *saving);
+
+#endif
