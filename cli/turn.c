@@ -160,7 +160,16 @@ static gboolean bands_equal(const TtImage *a, const TtImage *b) {
     return TRUE;
 }
 
-static gboolean same_rows(Turned *expected, Turned *written, GError **error) {
+static gboolean differs(const Job *job, GError **error) {
+    if (job->reader->may_change)
+        return fault(error, STATUS_FAILED,
+                     "is %s, whose turned copy does not keep all %s, so it was not replaced: use -o or -d",
+                     job->reader->format->name, job->reader->may_change);
+    return fault(error, STATUS_FAILED,
+                 "its turned copy reads back differently, so it was not replaced: check disk and memory");
+}
+
+static gboolean same_rows(const Job *job, Turned *expected, Turned *written, GError **error) {
     TtImage want, got;
     gsize used = 0;
     got.height = 0;
@@ -177,9 +186,7 @@ static gboolean same_rows(Turned *expected, Turned *written, GError **error) {
             TtImage a = tt_subimage(&want, (TtRect){0, y, want.width, rows});
             TtImage b = tt_subimage(&got, (TtRect){0, used, got.width, rows});
             if (!rows || !bands_equal(&a, &b))
-                return fault(error, STATUS_FAILED,
-                             "its turned copy reads back differently, so it was not replaced: "
-                             "check disk and memory");
+                return differs(job, error);
             y += rows;
             used += rows;
         }
@@ -200,7 +207,7 @@ static gboolean verify(Job *job, GError **error) {
     TtImage want = turned_shape(expected), got = turned_shape(written);
     if (reader->pages != job->reader->pages || want.width != got.width || want.height != got.height ||
         want.channels != got.channels || want.sample_bits != got.sample_bits) {
-        fault(error, STATUS_FAILED, "its turned copy has another size or type, so it was not replaced");
+        differs(job, error);
         goto out;
     }
     if (!turned_rewind(expected)) { /* it streamed by: read the original once more */
@@ -210,7 +217,7 @@ static gboolean verify(Job *job, GError **error) {
             !(expected = turned_new(original, job->turn, job->options, job->cancel, error)))
             goto out;
     }
-    good = same_rows(expected, written, error);
+    good = same_rows(job, expected, written, error);
 
 out:
     if (expected && expected != job->turned)
@@ -239,8 +246,8 @@ static gboolean verify_if_wanted(Job *job, GError **error) {
         g_propagate_error(error, changed);
         return FALSE;
     }
-    say_warning(job->task->input, "is %s, and not all of its pixels could be kept",
-                job->reader->format->name);
+    say_warning(job->task->input, "is %s, whose turned copy does not keep all %s", job->reader->format->name,
+                job->reader->may_change);
     g_error_free(changed);
     return TRUE;
 }

@@ -30,7 +30,8 @@ typedef struct {
     gboolean anywhere;             /* read_rect works; otherwise read_rows, in order and once */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
-    gboolean may_change;           /* pixels may not survive writing, which only reading them back can tell */
+    const char
+        *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
 } Reader;
 
 typedef struct {
@@ -75,6 +76,6 @@ const Format *format_probe(const guint8 *head, gsize size);
  * or of no format at all. */
 gboolean format_may_be_named(const Format *format, const char *path);
 
-extern const Format png_format, raw_format;
+extern const Format png_format, pnm_format, raw_format;
 
 #endif

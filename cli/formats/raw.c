@@ -4,15 +4,14 @@
  */
 #include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../say.h"
+#include "bare_rows.h"
 #include "format.h"
 
 typedef struct {
     Reader reader;
-    int fd;
-    gsize row_bytes, pixel_bytes;
+    BareRows rows;
 } RawReader;
 
 typedef struct {
@@ -50,39 +49,12 @@ static Reader *open_raw(const Format *self, FILE *file, const char *path, const 
     RawReader *r = g_new0(RawReader, 1);
     r->reader = (Reader){.format = self, .path = path, .pages = 1, .tag = TT_NONE, .anywhere = TRUE};
     r->reader.shape = tt_image(NULL, (ptrdiff_t)row, raw->width, raw->height, 1, (guint32)raw->bytes * 8);
-    r->fd = fileno(file);
-    r->row_bytes = row;
-    r->pixel_bytes = raw->bytes;
+    r->rows = (BareRows){fileno(file), 0, row, raw->bytes * 8, raw->height, FALSE};
     return &r->reader;
 }
 
-static gboolean read_at(int fd, guint8 *to, gsize n, off_t offset, GError **error) {
-    while (n) {
-        ssize_t got = pread(fd, to, n, offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return system_fault(error, "read it", errno);
-        if (got == 0)
-            return fault(error, STATUS_FAILED,
-                         "became shorter while it was read: leave it alone and try again");
-        to += got;
-        n -= (gsize)got;
-        offset += got;
-    }
-    return TRUE;
-}
-
 static gboolean read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
-    RawReader *r = (RawReader *)reader;
-    gsize bytes = rect.width * r->pixel_bytes;
-    off_t offset = (off_t)(rect.y * r->row_bytes + rect.x * r->pixel_bytes);
-    if (bytes == r->row_bytes && into->pitch == (ptrdiff_t)bytes)
-        return read_at(r->fd, into->data, bytes * rect.height, offset, error);
-    for (gsize y = 0; y < rect.height; y++, offset += (off_t)r->row_bytes)
-        if (!read_at(r->fd, (guint8 *)into->data + (ptrdiff_t)y * into->pitch, bytes, offset, error))
-            return FALSE;
-    return TRUE;
+    return bare_rows_read(&((RawReader *)reader)->rows, rect, into, error);
 }
 
 static gboolean read_end(Reader *reader, GError **error) {

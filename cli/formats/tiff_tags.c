@@ -127,7 +127,7 @@ static void read_entry(Walk *w) {
 
 void tiff_tags_read(FILE *file, TiffTags *tags) {
     Walk w = {.file = file, .tags = tags};
-    *tags = (TiffTags){.big = FALSE};
+    *tags = (TiffTags){.bits = 1, .compression = 1};
     rewind(file);
     w.big_endian = getc(file) == 'M';
     getc(file);

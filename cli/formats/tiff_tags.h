@@ -11,7 +11,7 @@
 
 typedef struct {
     gboolean big; /* a BigTIFF */
-    /* Of the first page, as TIFF 6.0 numbers them; 0 where the tag is absent. */
+    /* Of the first page, as TIFF 6.0 numbers them. */
     guint compression, predictor, photometric, bits, tile_width, tile_height;
     /* Of any page. */
     gboolean geographic;    /* pixels are tied to places on the map */

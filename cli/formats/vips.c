@@ -82,16 +82,16 @@ static gboolean takes(VipsOperation *operation, const char *property) {
     return vips.object_class_find_property(G_OBJECT_GET_CLASS(operation), property) != NULL;
 }
 
-/* A few operations know files by their names only; /proc has one for each open file. */
-static void set_filename(VipsOperation *operation, int descriptor) {
-    char *name = g_strdup_printf("/proc/self/fd/%d", descriptor);
-    vips.object_set(operation, "filename", name, NULL);
-    g_free(name);
+/* A name of an open file, for the few operations that know files by their names only. */
+static char *name_of(int descriptor) {
+    return g_strdup_printf("/proc/self/fd/%d", descriptor);
 }
 
 static gboolean set_source(VipsOperation *operation, int descriptor) {
     if (!takes(operation, "source")) {
-        set_filename(operation, descriptor);
+        char *name = name_of(descriptor);
+        vips.object_set(operation, "filename", name, NULL);
+        g_free(name);
         return TRUE;
     }
     VipsSource *source = lseek(descriptor, 0, SEEK_SET) ? NULL : vips.source_new_from_descriptor(descriptor);
@@ -137,8 +137,7 @@ static gboolean load_pages(ForeignReader *r, GError **error) {
     if (pages > 1) {
         vips.object_unref(r->image);
         if (!(r->image = load(r->format, r->file, TRUE, &pages, error))) {
-            g_prefix_error(error,
-                           "has %d pages, which can be turned only if all are of one size and type: ", pages);
+            g_prefix_error(error, "has %d pages, perhaps of different sizes: split it first, for it ", pages);
             return FALSE;
         }
     }
@@ -148,6 +147,24 @@ static gboolean load_pages(ForeignReader *r, GError **error) {
            fault(error, STATUS_FAILED,
                  "has %d pages, of which libvips reads %" G_GSIZE_FORMAT ": split it first", pages,
                  r->reader.pages);
+}
+
+/* The writer makes most GIFs ones in colour and with alpha: all are read so, to be comparable. */
+static gboolean even_out(ForeignReader *r, GError **error) {
+    VipsImage *colour = NULL, *alpha = NULL;
+    if (strcmp(r->format->format.name, "GIF") || r->image->Bands == 4)
+        return TRUE;
+    if (vips.colourspace(r->image, &colour, VIPS_INTERPRETATION_sRGB, NULL) ||
+        (colour->Bands == 3 && vips.addalpha(colour, &alpha, NULL))) {
+        if (colour)
+            vips.object_unref(colour);
+        return unreadable(error);
+    }
+    vips.object_unref(r->image);
+    r->image = alpha ? alpha : colour;
+    if (alpha)
+        vips.object_unref(colour);
+    return TRUE;
 }
 
 /* The orientation tag: EXIF's, or else the format's own, or else XMP's. Decoders of the HEIF family and of
@@ -200,7 +217,7 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     r->reader = (Reader){.format = self, .path = path};
     r->format = (const ForeignFormat *)self;
     r->file = file;
-    if (!load_pages(r, error) || !decide_saving(r, error)) {
+    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error)) {
         foreign_close(&r->reader);
         return NULL;
     }
@@ -332,9 +349,39 @@ static int bring_rows(VipsRegion *out, void *seq, void *a, void *b, gboolean *st
     return good ? 0 : -1;
 }
 
-static gboolean set_target(VipsOperation *operation, int descriptor) {
-    if (takes(operation, "filename"))
-        set_filename(operation, descriptor);
+/* libvips writes its own format only under a name that ends in .v: a link, in a folder of its own. */
+static char *make_link(int descriptor) {
+    char *folder = g_dir_make_tmp("imgtranspose-XXXXXX", NULL);
+    if (!folder) {
+        vips.error("imgtranspose", "%s", "no folder for temporary files (see TMPDIR)");
+        return NULL;
+    }
+    char *name = name_of(descriptor), *link = g_build_filename(folder, "output.v", NULL);
+    if (symlink(name, link)) {
+        vips.error("imgtranspose", "%s", g_strerror(errno));
+        rmdir(folder);
+        g_clear_pointer(&link, g_free);
+    }
+    g_free(name);
+    g_free(folder);
+    return link;
+}
+
+static void remove_link(char *link) {
+    char *folder = g_path_get_dirname(link);
+    unlink(link);
+    rmdir(folder);
+    g_free(folder);
+    g_free(link);
+}
+
+/* *link: what to remove when all is written. */
+static gboolean set_target(VipsOperation *operation, int descriptor, char **link) {
+    if (takes(operation, "filename")) {
+        if (!(*link = make_link(descriptor)))
+            return FALSE;
+        vips.object_set(operation, "filename", *link, NULL);
+    }
     if (!takes(operation, "target"))
         return TRUE;
     VipsTarget *target = vips.target_new_to_descriptor(descriptor);
@@ -362,18 +409,21 @@ static gboolean write_buffer(VipsOperation *operation, FILE *file) {
 static gboolean save(ForeignWriter *w) {
     VipsImage *ordered = NULL;
     VipsOperation *operation = vips.operation_new(w->format->save);
+    char *link = NULL;
     gboolean good = FALSE;
     if (!operation || vips.sequential(w->image, &ordered, "tile_height", 16, NULL))
         goto out;
     vips.image_remove(ordered, VIPS_META_SEQUENTIAL);
     vips.object_set(operation, "in", ordered, NULL);
-    good = set_target(operation, fileno(w->file)) &&
+    good = set_target(operation, fileno(w->file), &link) &&
            !vips.object_set_from_string((VipsObject *)operation, w->options) &&
            !vips.object_build((VipsObject *)operation) &&
            (!takes(operation, "buffer") || write_buffer(operation, w->file));
     vips.object_unref_outputs((VipsObject *)operation);
 
 out:
+    if (link)
+        remove_link(link);
     if (operation)
         vips.object_unref(operation);
     if (ordered)

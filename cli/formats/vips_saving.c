@@ -37,7 +37,6 @@ static void save_jpeg(Saving *s, FILE *file) {
 /* The source's compression if it has no loss, deflate in place of one that does. */
 static const char *tiff_compression(const TiffTags *tags) {
     switch (tags->compression) {
-    case 0:
     case 1:
         return "none";
     case 2:
@@ -60,7 +59,9 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
     tiff_tags_read(file, &tags);
     const char *compression = tiff_compression(&tags), *refusal = NULL;
     gboolean predicts = strchr("ldz", *compression) != NULL;
-    gboolean grey = image->Bands == 1 && tags.photometric <= 1;
+    gboolean packed = image->Bands == 1 && tags.photometric <= 1 && tags.bits < 8;
+    if (tags.bits == 4 && (image->Xsize % 2 || vips.image_get_page_height(image) % 2))
+        packed = FALSE; /* libvips packs the last of an odd number of 4-bit samples wrongly */
     guint64 bytes = (guint64)image->Xsize * (guint64)image->Ysize * (guint64)image->Bands *
                     vips.format_sizeof(image->BandFmt);
     if (tags.geographic)
@@ -76,7 +77,7 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
         g_string_printf(s->options, "compression=%s", compression);
         if (predicts && (tags.predictor == 2 || tags.predictor == 3))
             g_string_append_printf(s->options, ",predictor=%s", tags.predictor == 2 ? "horizontal" : "float");
-        if (grey && tags.bits < 8 && tags.bits > 0)
+        if (packed)
             g_string_append_printf(s->options, ",bitdepth=%u%s", tags.bits,
                                    tags.photometric == 0 && tags.bits == 1 ? ",miniswhite" : "");
         if (tags.tile_width && tags.tile_height)
@@ -98,25 +99,16 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
 static void save_webp(Saving *s, VipsImage *image) {
     gboolean exact = operation_takes("webpsave_target", "exact"); /* from 8.16 */
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
-    s->may_change = !exact && image->Bands == 4; /* colours that alpha hides */
+    if (!exact && image->Bands == 4)
+        s->may_change = "colours that full transparency hides";
 }
 
-/* A GIF's frames, composed, may have more colours than a GIF's frame. */
+/* Composed, a frame may have more colours than a palette. */
 static void save_gif(Saving *s, VipsImage *image) {
     g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
     if (number_of(image, "interlaced", 0))
         g_string_append(s->options, ",interlace");
-    s->may_change = TRUE;
-}
-
-static void save_pnm(Saving *s, FILE *file) {
-    static const char *const kinds[] = {"pbm", "pgm", "ppm"};
-    rewind(file);
-    getc(file);
-    int kind = getc(file);
-    gboolean number = g_ascii_isdigit(kind);
-    g_string_printf(s->options, "format=%s%s%s", number ? kinds[(kind - '1') % 3] : "pfm",
-                    number && kind <= '3' ? ",ascii" : "", kind == '1' || kind == '4' ? ",bitdepth=1" : "");
+    s->may_change = "colours";
 }
 
 /* Whether colour has half the width and half the height, as the decoder's configuration says. */
@@ -156,6 +148,24 @@ static void save_jp2k(Saving *s, VipsImage *image) {
         g_string_assign(s->loss, "whose colour profile libvips does not keep");
 }
 
+/* libvips gives pictures that have no EXIF one, unless it is told what else to keep: from 8.15 item by item,
+ * before all or nothing. */
+static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *image) {
+    static const char *const others[] = {VIPS_META_ICC_NAME, VIPS_META_XMP_NAME, VIPS_META_IPTC_NAME,
+                                         VIPS_META_PHOTOSHOP_NAME, "jpeg-comment-0"};
+    const char *separator = s->options->len ? "," : "";
+    if (vips.image_get_typeof(image, VIPS_META_EXIF_NAME))
+        return;
+    if (operation_takes(format->save, "keep")) {
+        g_string_append_printf(s->options, "%skeep=xmp:iptc:icc:other", separator);
+        return;
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+        if (vips.image_get_typeof(image, others[i]))
+            return;
+    g_string_append_printf(s->options, "%sstrip", separator);
+}
+
 gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, GError **error) {
     gboolean good = TRUE;
     *s = (Saving){.options = g_string_new(NULL), .loss = g_string_new(NULL)};
@@ -167,8 +177,6 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         save_webp(s, image);
     else if (g_str_has_prefix(format->save, "gif"))
         save_gif(s, image);
-    else if (g_str_has_prefix(format->save, "ppm"))
-        save_pnm(s, file);
     else if (g_str_has_prefix(format->save, "heif"))
         save_heif(s, file, image);
     else if (g_str_has_prefix(format->save, "jxl"))
@@ -177,8 +185,12 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         save_jp2k(s, image);
     else if (g_str_has_prefix(format->save, "magick")) {
         g_string_assign(s->options, "format=bmp");
-        s->may_change = TRUE;
+        s->may_change = "pixels";
     }
+    static const char *const with_exif[] = {"jpeg", "webp", "heif", "jxl"};
+    for (gsize i = 0; good && i < G_N_ELEMENTS(with_exif); i++)
+        if (g_str_has_prefix(format->save, with_exif[i]))
+            invent_no_exif(s, format, image);
     return good;
 }
 

@@ -13,7 +13,7 @@
 typedef struct {
     GString *options;              /* of the save operation, as "Q=90,interlace" */
     GString *loss;                 /* what is lost all the same, as "whose ..."; empty if nothing */
-    gboolean may_change;           /* see Reader */
+    const char *may_change;        /* see Reader */
     gsize tile_width, tile_height; /* of a source in tiles; else 0 */
 } Saving;
 
