@@ -75,16 +75,14 @@ static gboolean no_coarser(const guint8 *standard, int quality, const guint16 *s
     return TRUE;
 }
 
-/* The first component of three is the brightness, the others colour; four may be compressed as either. */
+/* Of three components the first is brightness and the others are colour; one or four are all compressed as
+ * brightness. */
 static int quality_of(const Tables *t) {
     for (int quality = 1; quality < 100; quality++) {
         gboolean good = t->components > 0;
-        for (int i = 0; good && i < t->components; i++) {
-            gboolean bright = i == 0 || t->components == 4, colour = i > 0 || t->components == 4;
-            const guint16 *steps = t->steps[t->table[i]];
-            good = (!bright || no_coarser(luminance, quality, steps)) &&
-                   (!colour || no_coarser(chrominance, quality, steps));
-        }
+        for (int i = 0; good && i < t->components; i++)
+            good = no_coarser(t->components == 3 && i > 0 ? chrominance : luminance, quality,
+                              t->steps[t->table[i]]);
         if (good)
             return quality;
     }

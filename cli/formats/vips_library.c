@@ -23,11 +23,12 @@ static gboolean find_functions(void *handle) {
     return TRUE;
 }
 
-/* libvips warns, by way of GLib, of many things that are no fault: tags it does not know, say. */
+/* libvips warns, by way of GLib, of many things that are no fault: tags it does not know, say.
+ * Lower levels have higher numbers. */
 static void on_log(const char *domain, GLogLevelFlags level, const char *message, gpointer data) {
     (void)data;
-    (void)level;
-    say_note(NULL, "%s: %s", domain, message);
+    if (level <= G_LOG_LEVEL_WARNING)
+        say_note(NULL, "%s: %s", domain, message);
 }
 
 static gboolean start(int threads, GError **error) {
@@ -37,7 +38,7 @@ static gboolean start(int threads, GError **error) {
                      "cannot be read without libvips, which does not start (%s): install it", dlerror());
     if (!find_functions(handle) || vips.version(0) != 8 || vips.version(1) < 14)
         return fault(error, STATUS_FAILED, "cannot be read with this libvips: install version 8.14 or later");
-    g_log_set_handler("VIPS", G_LOG_LEVEL_MASK, on_log, NULL);
+    g_log_set_handler("VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_RECURSION, on_log, NULL);
     if (vips.init("imgtranspose")) {
         char *message = vips_library_message();
         fault(error, STATUS_FAILED, "cannot be read, since libvips does not start: %s", message);
