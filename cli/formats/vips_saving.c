@@ -148,24 +148,11 @@ static void save_jp2k(Saving *s, VipsImage *image) {
         g_string_assign(s->loss, "whose colour profile libvips does not keep");
 }
 
-/* libvips gives pictures that have no EXIF one, unless it is told what else to keep: from 8.15 item by item,
- * before all or nothing, a JPEG's resolution included. */
+/* libvips gives pictures that have no EXIF one, unless it is told what else to keep, which it can be from
+ * 8.15 on. */
 static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *image) {
-    static const char *const others[] = {VIPS_META_ICC_NAME, VIPS_META_XMP_NAME, VIPS_META_IPTC_NAME,
-                                         VIPS_META_PHOTOSHOP_NAME, "jpeg-comment-0"};
-    const char *separator = s->options->len ? "," : "";
-    if (vips.image_get_typeof(image, VIPS_META_EXIF_NAME))
-        return;
-    if (operation_takes(format->save, "keep")) {
-        g_string_append_printf(s->options, "%skeep=xmp:iptc:icc:other", separator);
-        return;
-    }
-    if (image->Xres != 1.0 || image->Yres != 1.0) /* what libvips takes where none is stated */
-        return;
-    for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
-        if (vips.image_get_typeof(image, others[i]))
-            return;
-    g_string_append_printf(s->options, "%sstrip", separator);
+    if (!vips.image_get_typeof(image, VIPS_META_EXIF_NAME) && operation_takes(format->save, "keep"))
+        g_string_append_printf(s->options, "%skeep=xmp:iptc:icc:other", s->options->len ? "," : "");
 }
 
 gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, GError **error) {

@@ -17,53 +17,15 @@ import time
 import unittest
 import zlib
 
+import command
 import pngs
+from command import ARGUMENTS, COMMAND
 
-COMMAND, CHECK, GOLDEN = map(os.path.abspath, sys.argv[1:4])
-ARGUMENTS = {"none": ["--auto-orient"], "fliph": ["--flip", "horizontal"], "rot180": ["--rotate", "180"],
-             "flipv": ["--flip", "vertical"], "transpose": ["--transpose"], "rot90": ["--rotate", "90"],
-             "transverse": ["--transverse"], "rot270": ["--rotate", "270"]}
+CHECK, GOLDEN = map(os.path.abspath, sys.argv[2:4])
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does
 
 
-class CommandTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
-
-    def run_command(self, *arguments, command=COMMAND, **options):
-        return subprocess.run([command, *arguments], capture_output=True, cwd=self.folder, timeout=120, **options)
-
-    def succeeds(self, *arguments):
-        result = self.run_command(*arguments)
-        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
-        return result
-
-    def fails(self, status, *arguments, lines=1, says=(), **options):
-        """The exit status, and that many lines on stderr that hold each of the words."""
-        result = self.run_command(*arguments, **options)
-        text = result.stderr.decode()
-        self.assertEqual(result.returncode, status, (arguments, text))
-        self.assertEqual(text.count("\n"), lines, text)
-        for word in says:
-            self.assertIn(word, text)
-        return text
-
-    def files(self):
-        return sorted(os.listdir(self.folder))
-
+class CommandTest(command.CommandTest):
     def turned(self, before, after, orientation):
         check = subprocess.run([CHECK, before, after, orientation], capture_output=True)
         self.assertEqual(check.returncode, 0, (before, orientation, check.stdout, check.stderr))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Running the real command as a user does, in a folder of its own."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMMAND = os.path.abspath(sys.argv[1])
+ARGUMENTS = {"none": ["--auto-orient"], "fliph": ["--flip", "horizontal"], "rot180": ["--rotate", "180"],
+             "flipv": ["--flip", "vertical"], "transpose": ["--transpose"], "rot90": ["--rotate", "90"],
+             "transverse": ["--transverse"], "rot270": ["--rotate", "270"]}
+
+
+def turn(rows, orientation):
+    """The truth, for lists of rows of pixels."""
+    columns = [list(column) for column in zip(*rows)]
+    return {"none": rows,
+            "fliph": [row[::-1] for row in rows],
+            "rot180": [row[::-1] for row in rows[::-1]],
+            "flipv": rows[::-1],
+            "transpose": columns,
+            "rot90": [column[::-1] for column in columns],
+            "transverse": [column[::-1] for column in columns[::-1]],
+            "rot270": columns[::-1]}[orientation]
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def run_command(self, *arguments, command=COMMAND, **options):
+        return subprocess.run([command, *arguments], capture_output=True, cwd=self.folder, timeout=120, **options)
+
+    def succeeds(self, *arguments):
+        result = self.run_command(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
+        return result
+
+    def fails(self, status, *arguments, lines=1, says=(), **options):
+        """The exit status, and that many lines on stderr that hold each of the words."""
+        result = self.run_command(*arguments, **options)
+        text = result.stderr.decode()
+        self.assertEqual(result.returncode, status, (arguments, text))
+        self.assertEqual(text.count("\n"), lines, text)
+        for word in says:
+            self.assertIn(word, text)
+        return text
+
+    def files(self):
+        return sorted(os.listdir(self.folder))

@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: MIT
+"""The formats that the command has from libvips, read back with the command `vips`.
+
+usage: test_vips_codec.py IMGTRANSPOSE
+"""
+import ctypes
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+import zlib
+
+import pngs
+from command import ARGUMENTS, COMMAND, CommandTest, turn
+
+ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does
+VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
+FORMATS = re.search(r"libvips [0-9.]+ \((.*)\)", VERSION)
+SAMPLES = {0: "B", 2: "H", 6: "f"}  # of libvips' band formats
+
+
+
+
+class Library:
+    """libvips in this process, for reading alone: a process for each look would take a minute."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libvips.so.42")
+        for name in ("vips_image_new_from_file", "vips_image_write_to_memory"):
+            getattr(self.library, name).restype = ctypes.c_void_p
+        os.environ["VIPS_WARNING"] = "0"  # its warnings are no findings here
+        assert self.library.vips_init(b"test") == 0
+        del os.environ["VIPS_WARNING"]
+        self.library.vips_cache_set_max(0)
+
+    def open(self, path):
+        image = self.library.vips_image_new_from_file(os.fsencode(path), None)
+        assert image, path
+        return ctypes.c_void_p(image)
+
+    def rows(self, path):
+        """The pixels, page under page, as rows of tuples of samples."""
+        lib, image, size = self.library, self.open(path), ctypes.c_size_t()
+        memory = lib.vips_image_write_to_memory(image, ctypes.byref(size))
+        assert memory, path
+        data = ctypes.string_at(memory, size.value)
+        width, height, bands = lib.vips_image_get_width(image), lib.vips_image_get_height(image), lib.vips_image_get_bands(image)
+        samples = struct.unpack(f"{width * height * bands}" + SAMPLES[lib.vips_image_get_format(image)], data)
+        lib.g_free(ctypes.c_void_p(memory))
+        lib.g_object_unref(image)
+        pels = list(zip(*[iter(samples)] * bands))
+        return [pels[y * width:(y + 1) * width] for y in range(height)]
+
+    def field(self, path, field):
+        """As text; None if there is no such field."""
+        lib, image, text = self.library, self.open(path), ctypes.c_char_p()
+        found = lib.vips_image_get_typeof(image, field.encode()) and not lib.vips_image_get_as_string(
+            image, field.encode(), ctypes.byref(text))
+        lib.g_object_unref(image)
+        return text.value.decode() if found else None
+
+
+def vips(*arguments):
+    result = subprocess.run(["vips", *arguments], capture_output=True, text=True)
+    assert result.returncode == 0, (arguments, result.stderr)
+    return result.stdout
+
+
+def has(name):
+    return name in FORMATS.group(1).split(", ")
+
+
+def opaque(rows):
+    """Without alpha, which libvips gives to most GIFs."""
+    return [[p[:3] for p in row] for row in rows]
+
+
+def card(width, height, smooth, depth=8, colour=2):
+    """A PNG; with `smooth` one that loses little when it is compressed."""
+    if not smooth:
+        return pngs.png(width, height, depth, colour)
+    rows = b"".join(b"\0" + b"".join(bytes((x * 3 % 256, y * 5 % 256, 99)) for x in range(width)) for y in range(height))
+    return pngs.png(width, height, stream=zlib.compress(rows))
+
+
+class VipsTest(CommandTest):
+    def picture(self, name, *save, width=13, height=7, smooth=False, depth=8, colour=2):
+        """A file of a format, made by vips."""
+        self.write("card.png", card(width, height, smooth, depth, colour))
+        vips(save[0], self.path("card.png"), self.path(name), *save[1:])
+        os.remove(self.path("card.png"))
+        return self.path(name)
+
+    def decode(self, name, options=""):
+        return LIBRARY.rows(self.path(name) + options)
+
+    def field(self, name, field):
+        return LIBRARY.field(self.path(name), field)
+
+    def assert_close(self, rows, others, most):
+        self.assertEqual((len(rows), len(rows[0])), (len(others), len(others[0])))
+        self.assertLessEqual(max(abs(a - b) for r, o in zip(rows, others) for p, q in zip(r, o) for a, b in zip(p, q)), most)
+
+    def tiff(self, name):
+        """{tag: value} of the first directory of a little-endian TIFF."""
+        data = self.read(name)
+        at = struct.unpack("<I", data[4:8])[0]
+        return {tag: value & 0xffff if kind == 3 else value for tag, kind, _, value in
+                (struct.unpack("<HHII", data[at + 2 + 12 * i:at + 14 + 12 * i])
+                 for i in range(struct.unpack("<H", data[at:at + 2])[0]))}
+
+
+class Turns(VipsTest):
+    def test_every_format_and_orientation(self):
+        exact = {"lzw.tif": ["tiffsave", "--compression", "lzw", "--predictor", "horizontal"],
+                 "tiled.tif": ["tiffsave", "--tile", "--tile-width", "16", "--tile-height", "16"],
+                 "a.webp": ["webpsave", "--lossless"], "lossy.webp": ["webpsave", "--Q", "50"], "a.gif": ["gifsave"],
+                 "a.v": ["copy"], "a.hdr": ["radsave"]}
+        lossy = {"a.jpg": ["jpegsave", "--Q", "95"]}
+        for name, file, save, among in (("JPEG XL", "a.jxl", ["jxlsave", "--lossless"], exact), ("JPEG 2000", "a.jp2", ["jp2ksave", "--lossless"], exact),
+                                        ("BMP", "a.bmp", ["magicksave", "--format", "bmp"], exact),
+                                        ("AVIF", "a.avif", ["heifsave", "--compression", "av1"], lossy), ("HEIF", "a.heic", ["heifsave"], lossy)):
+            if has(name):
+                among[file] = save
+            else:
+                print(f"SKIPPED: this libvips has no {name}")
+        for file, save in exact.items():
+            self.picture(file, *save, width=37, height=21)
+        self.picture("deep.tif", "tiffsave", "--compression", "deflate", depth=16, colour=6)
+        self.picture("deep.v", "copy", depth=16)
+        exact.update({"deep.tif": None, "deep.v": None})
+        for file, save in lossy.items():
+            self.picture(file, *save, width=67, height=41, smooth=True)
+        before = {file: self.decode(file) for file in (*exact, *lossy)}
+        os.mkdir(self.path("out"))
+        for orientation, arguments in ARGUMENTS.items():
+            self.succeeds("-q", *arguments, "--overwrite", "-d", "out", *before)
+            for file, rows in before.items():
+                want, got = turn(rows, orientation), self.decode("out/" + file)
+                if file in lossy:
+                    self.assert_close(got, want, 12)
+                elif file == "a.gif":
+                    self.assertEqual(opaque(got), opaque(want), orientation)
+                else:
+                    self.assertEqual(got, want, (file, orientation))
+        self.succeeds("--rotate", "90", "--in-place", *exact)  # verified, and without a warning
+        for file in exact:
+            self.assertEqual(opaque(self.decode(file)), opaque(turn(before[file], "rot90")), file)
+        for file in lossy:
+            data = self.read(file)
+            self.fails(1, "--rotate", "90", "--in-place", file, says=(file, "loss", "in place"))
+            self.succeeds("--auto-orient", "--in-place", file)  # there is nothing to turn
+            self.assertEqual(self.read(file), data)
+            result = self.run_command("--rotate", "90", "-o", "x" + file, file)
+            self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
+            self.assertIn(b"loss", result.stderr)
+
+    def test_against_vips_itself(self):
+        self.picture("in.tif", "tiffsave", width=301, height=203)
+        for orientation, calls in {"rot90": [("rot", "d90")], "rot180": [("rot", "d180")], "rot270": [("rot", "d270")],
+                                   "fliph": [("flip", "horizontal")], "flipv": [("flip", "vertical")],
+                                   "transpose": [("rot", "d90"), ("flip", "horizontal")],
+                                   "transverse": [("rot", "d270"), ("flip", "horizontal")]}.items():
+            source = self.path("in.tif")
+            for i, (operation, how) in enumerate(calls):
+                vips(operation, source, self.path(f"step{i}.v"), how)
+                source = self.path(f"step{i}.v")
+            self.succeeds(*ARGUMENTS[orientation], "--overwrite", "-o", "out.tif", "in.tif")
+            self.assertEqual(self.decode("out.tif"), LIBRARY.rows(source), orientation)
+
+    def test_tiff_of_few_bits(self):
+        for bits in (1, 2, 4):
+            for width in (13, 14):
+                self.picture("in.tif", "tiffsave", "--bitdepth", str(bits), width=width, height=width, colour=0)
+                rows = self.decode("in.tif")
+                self.succeeds("--rotate", "90", "--overwrite", "-o", "out.tif", "in.tif")
+                self.assertEqual(self.decode("out.tif"), turn(rows, "rot90"))
+                if bits < 4 or width % 2 == 0:
+                    self.assertEqual(self.tiff("out.tif")[258], bits)
+
+    def test_tiff_keeps_its_structure(self):
+        for options, tags in ((["--compression", "lzw", "--predictor", "horizontal"], {259: 5, 317: 2}),
+                              (["--compression", "deflate", "--tile", "--tile-width", "32", "--tile-height", "16"], {259: 8, 322: 32, 323: 16}),
+                              (["--compression", "packbits"], {259: 32773}), (["--compression", "none"], {259: 1})):
+            self.picture("in.tif", "tiffsave", *options, "--xres", "10", "--yres", "20", "--resunit", "inch", width=70, height=50)
+            self.succeeds("--rotate", "90", "--overwrite", "-o", "out.tif", "in.tif")
+            out = self.tiff("out.tif")
+            self.assertEqual({tag: out[tag] for tag in tags}, tags)
+            self.assertEqual(out[296], 2)
+            self.assertEqual((self.field("out.tif", "xres"), self.field("out.tif", "yres")), ("20", "10"))
+
+
+class Pages(VipsTest):
+    def test_pages_are_turned_by_themselves(self):
+        heights = {}
+        for file, height, *save in (("a.tif", 3, "tiffsave"), ("a.gif", 3, "gifsave"), ("a.webp", 3, "webpsave", "--lossless"),
+                                    ("tiled.tif", 23, "tiffsave", "--tile", "--tile-width", "16", "--tile-height", "16")):
+            self.write("roll.png", pngs.png(4 if height == 3 else 40, height * 3))
+            vips(save[0], self.path("roll.png"), self.path(file), "--page-height", str(height), *save[1:])
+            self.assertEqual(self.field(file, "n-pages"), "3")
+            heights[file] = height
+        before = {file: opaque(self.decode(file, "[n=-1]")) for file in heights}
+        os.mkdir(self.path("out"))
+        for orientation, arguments in ARGUMENTS.items():
+            self.succeeds(*arguments, "--overwrite", "-d", "out", *heights)
+            for file, height in heights.items():
+                rows = before[file]
+                want = [row for i in range(0, len(rows), height) for row in turn(rows[i:i + height], orientation)]
+                self.assertEqual(opaque(self.decode("out/" + file, "[n=-1]")), want, (file, orientation))
+                for field in ("n-pages", "delay", "loop"):
+                    self.assertEqual(self.field("out/" + file, field), self.field(file, field), field)
+        self.succeeds("--rotate", "90", "--in-place", *heights)
+        for file, height in heights.items():
+            self.assertEqual(self.field(file, "n-pages"), "3")
+            self.assertEqual(self.field(file, "width"), str(height))
+
+    def test_delays_and_loop_stay(self):
+        """Three frames of 2 x 1, of 100, 200 and 300 ms, shown three times."""
+        frame = lambda delay: (b"\x21\xf9\x04\0" + struct.pack("<H", delay) + b"\0\0" + b"\x2c\0\0\0\0\2\0\1\0\0"
+                               + b"\2\2\x44\x0a\0")  # the indices 0 and 1
+        self.write("in.gif", b"GIF89a\2\0\1\0\x80\0\0" + b"\xff\0\0\0\0\xff" + b"\x21\xff\x0bNETSCAPE2.0\3\1\2\0\0"
+                   + frame(10) + frame(20) + frame(30) + b";")
+        self.assertEqual(opaque(self.decode("in.gif", "[n=-1]")), [[(255, 0, 0), (0, 0, 255)]] * 3)
+        self.succeeds("--rotate", "90", "-o", "out.gif", "in.gif")
+        self.assertEqual(opaque(self.decode("out.gif", "[n=-1]")), [[(255, 0, 0)], [(0, 0, 255)]] * 3)
+        self.assertEqual(self.field("out.gif", "delay").split(), ["100", "200", "300"])
+        self.assertEqual(self.field("out.gif", "loop"), self.field("in.gif", "loop"))
+
+    def test_pages_of_different_sizes(self):
+        self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
+        self.assertGreater(int(self.field("in.tif", "n-pages")), 1)
+        self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: ", "pages", "split"))
+        self.assertEqual(self.files(), ["in.tif"])
+
+
+class Tags(VipsTest):
+    def jpeg(self, orientation):
+        """A JPEG with a tag in EXIF and XMP."""
+        self.picture("plain.jpg", "jpegsave", "--Q", "95", "--subsample-mode", "off", "--strip", width=67, height=41, smooth=True)
+        data = self.read("plain.jpg")
+        segments = b""
+        for body in (b"Exif\0\0" + pngs.exif(orientation), b"http://ns.adobe.com/xap/1.0/\0" + pngs.xmp(orientation, True)):
+            segments += b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body
+        return self.write(f"{orientation}.jpg", data[:2] + segments + data[2:])
+
+    def test_exif_orientations_become_upright(self):
+        for orientation in range(1, 9):
+            name = f"{orientation}.jpg"
+            self.jpeg(orientation)
+            rows = self.decode(name)
+            self.succeeds("-q", "--auto-orient", "--overwrite", "-o", "out.jpg", name)
+            self.assert_close(self.decode("out.jpg"), turn(rows, ORIENTATIONS[orientation - 1]), 6)
+            self.assertEqual(self.field("out.jpg", "orientation"), "1")
+            self.assertIn(b'tiff:Orientation="1"', self.read("out.jpg"))
+            self.succeeds("--auto-orient", "--overwrite", "-o", "again.jpg", "out.jpg")  # and no warning
+            self.assertEqual(self.read("again.jpg"), self.read("out.jpg"))
+
+    def test_stored_leaves_the_tag(self):
+        self.jpeg(6)
+        rows = self.decode("6.jpg")
+        self.succeeds("-q", "--rotate", "90", "--stored", "-o", "out.jpg", "6.jpg")
+        self.assert_close(self.decode("out.jpg"), turn(rows, "rot90"), 6)
+        self.assertEqual(self.field("out.jpg", "orientation"), "6")
+        self.assertIn(b'tiff:Orientation="6"', self.read("out.jpg"))
+
+    def test_tags_of_other_formats(self):
+        self.jpeg(6)
+        for file, *save in (("in.tif", "tiffsave"), ("in.webp", "webpsave", "--lossless")):
+            vips(save[0], self.path("6.jpg"), self.path(file), *save[1:])
+            self.assertEqual(self.field(file, "orientation"), "6")
+            rows = self.decode(file)
+            self.succeeds("--rotate", "90", "--in-place", file)
+            self.assertEqual(self.decode(file), turn(rows, "rot180"))
+            self.assertEqual(self.field(file, "orientation"), "1")
+
+    def test_what_the_decoder_has_turned_is_not_turned_again(self):
+        """HEIF and JPEG XL: a tag in EXIF means nothing."""
+        self.jpeg(6)
+        for name, file, *save in (("HEIF", "in.heic", "heifsave"), ("JPEG XL", "in.jxl", "jxlsave", "--lossless")):
+            if not has(name):
+                continue
+            vips(save[0], self.path("6.jpg"), self.path(file), *save[1:])
+            data, rows = self.read(file), self.decode(file)
+            self.succeeds("--auto-orient", "--in-place", file)
+            self.assertEqual(self.read(file), data)
+            self.succeeds("-q", "--rotate", "90", "-o", "out." + file, file)
+            self.assert_close(self.decode("out." + file), turn(rows, "rot90"), 12)
+            self.assertIn(self.field("out." + file, "orientation"), (None, "1"))
+
+    def test_a_profile_stays(self):
+        for extension, save in (("tif", "tiffsave"), ("jpg", "jpegsave"), ("webp", "webpsave")):
+            self.picture("in." + extension, save, "--profile", "srgb")
+            profile = self.field("in." + extension, "icc-profile-data")
+            self.assertTrue(profile)
+            self.succeeds("-q", "--rotate", "90", "-o", "out." + extension, "in." + extension)
+            self.assertEqual(self.field("out." + extension, "icc-profile-data"), profile)
+
+    def test_no_exif_is_invented(self):
+        if b"--keep" not in subprocess.run(["vips", "jpegsave", "--help"], capture_output=True).stdout and "keep" not in vips("jpegsave"):
+            self.skipTest("this libvips cannot be told")
+        for file, *save in (("in.jpg", "jpegsave", "--keep", "none"), ("in.webp", "webpsave", "--lossless", "--keep", "none")):
+            self.picture(file, *save)
+            self.succeeds("-q", "--rotate", "90", "-o", "out." + file, file)
+            self.assertIsNone(self.field("out." + file, "exif-data"))
+
+
+class Jpeg(VipsTest):
+    def shape(self, name):
+        """(steps of all tables, sampling factors, progressive) of a JPEG."""
+        data, at, steps, sampling, progressive = self.read(name), 2, [], None, None
+        while data[at + 1] != 0xda:
+            marker, size = data[at + 1], struct.unpack(">H", data[at + 2:at + 4])[0]
+            body = data[at + 4:at + 2 + size]
+            if marker == 0xdb:
+                while body:
+                    steps.append(list(body[1:65]))
+                    body = body[65:]
+            if marker in (0xc0, 0xc1, 0xc2):
+                sampling, progressive = [body[7 + 3 * i] for i in range(body[5])], marker == 0xc2
+            at += 2 + size
+        return steps, sampling, progressive
+
+    def test_quality_and_sampling_are_no_less(self):
+        for quality in (1, 10, 49, 50, 75, 76, 89, 90, 95, 100):
+            for options in (["--subsample-mode", "on"], ["--subsample-mode", "off", "--interlace"]):
+                self.picture("in.jpg", "jpegsave", "--Q", str(quality), *options, width=32, height=24)
+                self.succeeds("-q", "--rotate", "90", "--overwrite", "-o", "out.jpg", "in.jpg")
+                self.assertEqual(self.shape("out.jpg"), self.shape("in.jpg"), quality)
+
+    def test_tables_of_ones_own(self):
+        self.picture("in.jpg", "jpegsave", "--Q", "60", width=32, height=24)
+        data = bytearray(self.read("in.jpg"))
+        at = data.index(b"\xff\xdb\0\x43\0") + 5
+        data[at:at + 64] = bytes(random.Random(1).randrange(8, 60) for _ in range(64))
+        self.write("in.jpg", bytes(data))
+        self.succeeds("-q", "--rotate", "90", "-o", "out.jpg", "in.jpg")
+        before, after = self.shape("in.jpg")[0], self.shape("out.jpg")[0]
+        for old, new in zip(before, after):
+            self.assertTrue(all(n <= o for n, o in zip(new, old)))
+
+    def test_what_only_draws_a_warning_works(self):
+        self.picture("good.jpg", "jpegsave", width=67, height=41, smooth=True)
+        data = self.read("good.jpg")
+        end = data.rindex(b"\xff\xd9")
+        self.write("in.jpg", data[:end] + b"\0\0\x13" + data[end:])
+        self.succeeds("-q", "--rotate", "90", "-o", "out.jpg", "in.jpg")
+        rows = self.decode("good.jpg")
+        self.assert_close(self.decode("out.jpg"), turn(rows, "rot90"), 12)
+
+
+class Refusals(VipsTest):
+    def test_truncated(self):
+        saves = {"jpg": ["jpegsave"], "tif": ["tiffsave"], "webp": ["webpsave"], "gif": ["gifsave"], "v": ["copy"], "hdr": ["radsave"]}
+        for name, extension, save in (("AVIF", "avif", ["heifsave", "--compression", "av1"]), ("HEIF", "heic", ["heifsave"]),
+                                      ("JPEG XL", "jxl", ["jxlsave"]), ("JPEG 2000", "jp2", ["jp2ksave"]),
+                                      ("BMP", "bmp", ["magicksave", "--format", "bmp"])):
+            if has(name):
+                saves[extension] = save
+        for extension, save in saves.items():
+            whole = self.picture("whole." + extension, *save, width=80, height=60)
+            with open(whole, "rb") as file:
+                data = file.read()
+            os.remove(whole)
+            self.write("in." + extension, data[:len(data) * 6 // 10])
+            for arguments in (["--rotate", "90"], ["--flip", "horizontal"]):
+                self.fails(1, "-q", *arguments, "-o", "out." + extension, "in." + extension, says=(f"in.{extension}: ",))
+            self.fails(1, "-q", "--rotate", "90", "--in-place", "in." + extension)
+            self.assertEqual(self.files(), ["in." + extension])
+            os.remove(self.path("in." + extension))
+
+    def test_a_tiff_that_ends_in_its_pixels(self):
+        """The directory comes first, so that only decoding tells."""
+        width, height = 64, 64
+        entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 122),
+                   (277, 3, 1, 1), (278, 3, 1, height), (279, 4, 1, width * height)]
+        head = b"II*\0" + struct.pack("<IH", 8, len(entries)) + b"".join(struct.pack("<HHII", *e) for e in entries) + bytes(4)
+        data = head + random.Random(3).randbytes(width * height)
+        self.assertEqual(len(head), 122)
+        self.write("in.tif", data)
+        self.succeeds("--rotate", "90", "-o", "out.tif", "in.tif")
+        os.remove(self.path("out.tif"))
+        self.write("in.tif", data[:len(data) * 6 // 10])
+        self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: ",))
+        self.assertEqual(self.files(), ["in.tif"])
+
+    def tiff(self, *extra, name="in.tif"):
+        entries = sorted([(256, 3, 1, 2), (257, 3, 1, 2), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8),
+                          (277, 3, 1, 1), (278, 3, 1, 2), (279, 4, 1, 4), *extra])
+        self.write(name, b"II*\0" + struct.pack("<I", 12) + bytes(4) + struct.pack("<H", len(entries))
+                   + b"".join(struct.pack("<HHII", *e) for e in entries) + bytes(4))
+
+    def test_tiffs_that_would_lose(self):
+        for tag, says in ((33550, "map"), (33922, "map"), (34264, "map"), (34735, "map"), (330, "images within"), (50706, "raw")):
+            self.tiff((tag, 4, 1, 8))
+            for where in (["-o", "out.tif"], ["--in-place"]):
+                self.fails(1, "--rotate", "90", *where, "in.tif", says=("in.tif: ", says))
+        self.tiff((305, 2, 4, 0x65656565), (65000, 4, 1, 7))
+        self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("Software, 65000", "in place"))
+        result = self.run_command("--rotate", "90", "-o", "out.tif", "in.tif")
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
+        self.assertIn(b"warning: in.tif: ", result.stderr)
+
+    def test_formats_that_are_not_turned(self):
+        ftyp = lambda *brands: struct.pack(">I", 8 + 4 * (len(brands) + 1)) + b"ftyp" + brands[0] + bytes(4) + b"".join(brands[1:])
+        for data, says in ((b'<?xml version="1.0"?><svg width="5" height="5"/>', "SVG"), (b"%PDF-1.4\n", "PDF"), (b"\x76\x2f\x31\x01" + bytes(80), "OpenEXR"),
+                           (b"SIMPLE  =                    T", "FITS"), (struct.pack("<i", 348) + bytes(344), "Analyze"),
+                           (struct.pack("<i", 348) + bytes(340) + b"n+1\0", "NIfTI"), (ftyp(b"avis", b"avif") + bytes(50), "sequence"),
+                           (b"words", "no image")):
+            self.write("in", data)
+            for where in (["-o", "out"], ["--in-place"]):
+                self.fails(1, "--rotate", "90", *where, "in", says=("in: ", says))
+        self.assertEqual(self.files(), ["in"])
+
+    def test_formats_are_not_converted(self):
+        self.picture("in.jpg", "jpegsave")
+        for out in ("out.png", "out.tif", "out.webp", "out.pdf", "out.ppm"):
+            self.fails(1, "-o", out, "in.jpg", says=("in.jpg: is JPEG", out))
+        self.assertEqual(self.files(), ["in.jpg"])
+
+    def test_full_disk(self):
+        import resource
+        self.picture("in.tif", "tiffsave", width=400, height=400)
+        before = self.read("in.tif")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        for where in (["-o", "out.tif"], ["--in-place"]):
+            self.fails(1, "--rotate", "90", *where, "in.tif", says=("in.tif: ", "write"), preexec_fn=limit)
+        self.assertEqual(self.files(), ["in.tif"])
+        self.assertEqual(self.read("in.tif"), before)
+
+
+class Names(VipsTest):
+    def test_a_name_sets_no_option(self):
+        self.picture("plain.tif", "tiffsave")
+        self.picture("plain.jpg", "jpegsave", "--Q", "95", width=67, height=41, smooth=True)
+        for name, plain in (("a[page=1].tif", "plain.tif"), ("a.tif[page=1]", "plain.tif"), ("a.jpg[Q=1]", "plain.jpg"), ("[shrink=2].jpg", "plain.jpg")):
+            os.rename(shutil.copy(self.path(plain), self.path("copy")), self.path(name))
+            self.succeeds("-q", "--rotate", "90", "-o", "out[strip].x[Q=1]", "--overwrite", name)
+            shutil.copy(self.path("out[strip].x[Q=1]"), self.path("seen"))
+            self.assert_close(self.decode("seen"), turn(self.decode(plain), "rot90"), 0 if "tif" in name else 6)
+
+    def test_extensions_in_any_case(self):
+        os.mkdir(self.path("out"))
+        names = ["A.JPG", "b.jpeg", "c.Jpg", "none"]
+        for name in names:
+            os.rename(self.picture("in.jpg", "jpegsave"), self.path(name))
+        os.rename(self.picture("in.tif", "tiffsave"), self.path("D.TIF"))
+        self.succeeds("-q", "--rotate", "90", "-d", "out", *names, "D.TIF")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), sorted([*names, "D.TIF"]))
+
+
+class Opening(VipsTest):
+    def test_it_is_not_opened_for_pngs(self):
+        strace = shutil.which("strace")
+        if not strace or subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True).returncode:
+            self.skipTest("strace is absent or may not trace")
+        self.write("in.png", pngs.png(5, 3))
+        self.picture("in.tif", "tiffsave")
+        for name, opened in (("in.png", False), ("in.tif", True)):
+            subprocess.run([strace, "-f", "-e", "trace=openat", "-o", self.path("trace"), COMMAND, "-o", self.path("out" + name), self.path(name)], check=True)
+            self.assertEqual(b"libvips" in self.read("trace"), opened, name)
+
+    def test_warnings_are_shown_with_v_only(self):
+        self.picture("good.jpg", "jpegsave")
+        data = self.read("good.jpg")
+        end = data.rindex(b"\xff\xd9")
+        self.write("in.jpg", data[:end] + b"\0\0\x13" + data[end:])
+        self.assertEqual(self.run_command("-o", "out.jpg", "in.jpg").stderr.count(b"\n"), 1)  # of the loss
+
+    def test_version(self):
+        self.assertIn("JPEG, TIFF, WebP", VERSION)
+
+
+if __name__ == "__main__":
+    if not FORMATS or not shutil.which("vips"):
+        print("SKIPPED: the formats of libvips are not tested:",
+              "there is no command vips" if FORMATS else "the command has none of them on this machine")
+        sys.exit(77)
+    LIBRARY = Library()
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
