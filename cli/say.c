@@ -5,12 +5,15 @@
 #include "say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tiletranspose/tt.h>
 
 static Loudness loudness = NORMAL;
+static FILE *alone; /* where messages go once the libraries are silenced, else NULL */
 
 G_DEFINE_QUARK(imgtranspose - error - quark, command_error)
 
@@ -59,6 +62,20 @@ void say_set_loudness(Loudness wanted) {
     loudness = wanted;
 }
 
+void say_alone(void) {
+    if (alone || loudness == VERBOSE)
+        return;
+    int own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (own >= 0 && nowhere >= 0 && (alone = fdopen(own, "w"))) {
+        setvbuf(alone, NULL, _IOLBF, 0);
+        dup2(nowhere, STDERR_FILENO);
+    } else if (own >= 0) {
+        close(own);
+    }
+    if (nowhere >= 0)
+        close(nowhere);
+}
+
 char *shown_name(const char *file) {
     GString *shown = g_string_new(NULL);
     for (const char *p = file; *p;) {
@@ -79,7 +96,8 @@ char *shown_name(const char *file) {
 static void say(const char *file, const char *kind, const char *format, va_list args) {
     char *text = g_strdup_vprintf(format, args), *shown = shown_name(text),
          *name = file ? shown_name(file) : NULL;
-    fprintf(stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "", shown);
+    fprintf(alone ? alone : stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "",
+            shown);
     g_free(text);
     g_free(shown);
     g_free(name);

@@ -41,6 +41,10 @@ void say_error(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_warning(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_note(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* From now on only the messages from here reach stderr, since some libraries print there by themselves.
+ * They still may when verbose. */
+void say_alone(void);
+
 /* A name or text as it can be shown on one line. Free it with g_free(). */
 char *shown_name(const char *file);
 

@@ -160,16 +160,22 @@ static gboolean bands_equal(const TtImage *a, const TtImage *b) {
     return TRUE;
 }
 
-static gboolean differs(const Job *job, GError **error) {
-    if (job->reader->may_change)
+/* Some other pixels: a fault in place, and everywhere else where the format should have kept them. */
+static gboolean pixels_differ(Job *job, GError **error) {
+    const Reader *reader = job->reader;
+    if (!reader->may_change)
+        return fault(error, STATUS_FAILED,
+                     "its turned copy reads back differently, so it was not kept: check disk and memory");
+    if (job->options->in_place)
         return fault(error, STATUS_FAILED,
                      "is %s, whose turned copy does not keep all %s, so it was not replaced: use -o or -d",
-                     job->reader->format->name, job->reader->may_change);
-    return fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not replaced: check disk and memory");
+                     reader->format->name, reader->may_change);
+    say_warning(job->task->input, "is %s, whose turned copy does not keep all %s", reader->format->name,
+                reader->may_change);
+    return TRUE;
 }
 
-static gboolean same_rows(const Job *job, Turned *expected, Turned *written, GError **error) {
+static gboolean same_rows(Job *job, Turned *expected, Turned *written, GError **error) {
     TtImage want, got;
     gsize used = 0;
     got.height = 0;
@@ -186,7 +192,7 @@ static gboolean same_rows(const Job *job, Turned *expected, Turned *written, GEr
             TtImage a = tt_subimage(&want, (TtRect){0, y, want.width, rows});
             TtImage b = tt_subimage(&got, (TtRect){0, used, got.width, rows});
             if (!rows || !bands_equal(&a, &b))
-                return differs(job, error);
+                return pixels_differ(job, error);
             y += rows;
             used += rows;
         }
@@ -207,7 +213,10 @@ static gboolean verify(Job *job, GError **error) {
     TtImage want = turned_shape(expected), got = turned_shape(written);
     if (reader->pages != job->reader->pages || want.width != got.width || want.height != got.height ||
         want.channels != got.channels || want.sample_bits != got.sample_bits) {
-        differs(job, error);
+        fault(error, STATUS_FAILED,
+              "its turned copy has other pages or pixels of another type, so it was not kept: %s",
+              reader->pages == job->reader->pages ? "check disk and memory"
+                                                  : "its library merges equal frames: use a later one");
         goto out;
     }
     if (!turned_rewind(expected)) { /* it streamed by: read the original once more */
@@ -237,19 +246,8 @@ out:
 
 /* In place, and where only reading back can tell whether the format could hold all. */
 static gboolean verify_if_wanted(Job *job, GError **error) {
-    GError *changed = NULL;
-    if (job->options->in_place)
-        return verify(job, error);
-    if (!job->reader->may_change || nothing_to_do(job) || verify(job, &changed))
-        return TRUE;
-    if (changed->code == STATUS_SIGNAL) {
-        g_propagate_error(error, changed);
-        return FALSE;
-    }
-    say_warning(job->task->input, "is %s, whose turned copy does not keep all %s", job->reader->format->name,
-                job->reader->may_change);
-    g_error_free(changed);
-    return TRUE;
+    gboolean wanted = job->options->in_place || (job->reader->may_change && !nothing_to_do(job));
+    return !wanted || verify(job, error);
 }
 
 /* ---- The story of one file ---------------------------------------------------------------------------- */

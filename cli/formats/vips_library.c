@@ -32,6 +32,7 @@ static void on_log(const char *domain, GLogLevelFlags level, const char *message
 }
 
 static gboolean start(int threads, GError **error) {
+    say_alone();
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return fault(error, STATUS_FAILED,

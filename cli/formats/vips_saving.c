@@ -106,6 +106,8 @@ static void save_webp(Saving *s, VipsImage *image) {
 /* Composed, a frame may have more colours than a palette. */
 static void save_gif(Saving *s, VipsImage *image) {
     g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
+    if (operation_takes("gifsave_target", "keep-duplicate-frames"))
+        g_string_append(s->options, ",keep-duplicate-frames");
     if (number_of(image, "interlaced", 0))
         g_string_append(s->options, ",interlace");
     s->may_change = "colours";
