@@ -91,6 +91,14 @@ static void sync_folder(const char *path) {
     g_free(folder);
 }
 
+/* Whoever saved the original meanwhile must not lose that. */
+static gboolean is_unchanged(const char *path, const struct stat *before) {
+    struct stat now;
+    return !stat(path, &now) && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+           now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
+
 gboolean output_file_commit(OutputFile *output, const struct stat *original, gboolean replace,
                             GError **error) {
     if (!take_over(fileno(output->file), original))
@@ -99,6 +107,8 @@ gboolean output_file_commit(OutputFile *output, const struct stat *original, gbo
     output->file = NULL;
     if (failed)
         return system_fault(error, "write the output", errno);
+    if (original && !is_unchanged(output->path, original))
+        return fault(error, STATUS_FAILED, "was changed while it was turned, and is left alone: try again");
     if (move_into_place(output, replace)) {
         char *what = g_strdup_printf("rename the output to %s", output->path);
         system_fault(error, what, errno);

@@ -24,8 +24,8 @@ gboolean output_file_open(OutputFile *output, const char *path, GError **error);
 gboolean output_file_flush(OutputFile *output, gboolean sync, GError **error);
 
 /* Gives the file its permissions and its name. `original`, which may be NULL, is the file that it replaces:
- * mode and owner are taken from it. Without replace, a file that has appeared under the name meanwhile is
- * left alone and this fails. */
+ * mode and owner are taken from it, and if it is not as it was then it stays and this fails. Without replace,
+ * a file that has appeared under the name meanwhile is left alone and this fails. */
 gboolean output_file_commit(OutputFile *output, const struct stat *original, gboolean replace,
                             GError **error);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The real command, as a user runs it: results, refusals, exit statuses, and what is left in the folder.
 
-usage: test_cli.py IMGTRANSPOSE CHECK_PNG GOLDEN_DIR      TT_PNGSUITE may name a folder with PngSuite.
+usage: test_cli.py IMGTRANSPOSE CHECK_PNG GOLDEN_DIR MEDDLE_LIBRARY
 Pixels are judged by check_png, which shares no code with the command.
 """
 import glob
@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import command
 import pngs
 from command import ARGUMENTS, COMMAND
 
-CHECK, GOLDEN = map(os.path.abspath, sys.argv[2:4])
+CHECK, GOLDEN, MEDDLE = map(os.path.abspath, sys.argv[2:5])
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does
 
 
@@ -42,13 +43,6 @@ class Results(CommandTest):
         cards = sorted(glob.glob(os.path.join(GOLDEN, "*.png")))
         self.assertGreater(len(cards), 10)
         for card in cards:
-            self.every_orientation(card)
-
-    def test_pngsuite(self):
-        folder = os.environ.get("TT_PNGSUITE")
-        if not folder or not os.path.isdir(folder):
-            self.skipTest("TT_PNGSUITE names no folder")
-        for card in sorted(glob.glob(os.path.join(folder, "[!x]*.png"))):
             self.every_orientation(card)
 
     def test_tiny_and_thin(self):
@@ -296,11 +290,27 @@ class Refusals(CommandTest):
         self.fails(1, "-o", "out", "/dev/null", says=("/dev/null: ",))
         self.fails(1, "-o", "out", "missing.png", says=("missing.png: ", "does not exist"))
 
+    def test_devices_are_not_outputs(self):
+        self.write("in.png", pngs.png(5, 3))
+        os.mkfifo(self.path("pipe"))
+        for name in ("pipe", "/dev/null"):
+            self.fails(1, "--overwrite", "-o", name, "in.png", says=("in.png: ", name, "not a regular file"))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_damage_is_not_copied(self):
+        stream = zlib.compress(pngs.rows(64, 64))
+        self.write("in.png", pngs.png(64, 64, stream=stream[:len(stream) // 2]))
+        self.fails(1, "--auto-orient", "-o", "out.png", "in.png", says=("in.png: ", "damaged"))
+        self.assertEqual(self.files(), ["in.png"])
+
     def test_existing_outputs(self):
         self.write("in.png", pngs.png(5, 3))
         self.write("out.png", b"precious")
         self.fails(1, "-o", "out.png", "in.png", says=("out.png exists", "--overwrite"))
         self.assertEqual(self.read("out.png"), b"precious")
+        os.symlink("nowhere", self.path("link.png"))
+        self.fails(1, "-o", "link.png", "in.png", says=("link.png exists", "--overwrite"))
         self.succeeds("-o", "out.png", "--overwrite", "in.png")
 
     def test_formats_are_not_converted(self):
@@ -426,15 +436,44 @@ class NothingLost(CommandTest):
         os.link(self.path("in.png"), self.path("hard.png"))
         self.fails(1, "--rotate", "90", "--in-place", "in.png", says=("hard links",))
 
-    def test_in_place_is_verified(self):
-        """Each way from source to rows, interlaced and in order, streamed and through a frame."""
-        original = self.read(self.big("in.png"))
-        for name, arguments in ARGUMENTS.items():
-            self.write("in.png", original)
-            self.write("copy.png", original)
-            self.succeeds(*arguments, "--in-place", "in.png")
-            self.turned(self.path("copy.png"), self.path("in.png"), name)
+    def test_each_way_in_place(self):
+        """Streamed and through a frame; interlaced pictures, which are read anywhere, are among the cards."""
+        cards = [self.big("in.png")] + sorted(glob.glob(os.path.join(GOLDEN, "*interlaced*.png")))
+        self.assertGreater(len(cards), 1)
+        for original in [open(card, "rb").read() for card in cards]:
+            for name, arguments in ARGUMENTS.items():
+                self.write("in.png", original)
+                self.write("copy.png", original)
+                self.succeeds(*arguments, "--in-place", "in.png")
+                self.turned(self.path("copy.png"), self.path("in.png"), name)
         self.assertEqual(self.files(), ["copy.png", "in.png"])
+
+    def meddled(self, **variables):
+        return {**os.environ, "LD_PRELOAD": MEDDLE, **variables}
+
+    def test_a_spoiled_copy_replaces_nothing(self):
+        """A byte of it changes when it is synced: so it must be synced, and read back."""
+        before = open(self.big("in.png"), "rb").read()
+        for arguments in ARGUMENTS.values():
+            if arguments != ["--auto-orient"]:
+                self.fails(1, *arguments, "--in-place", "in.png", says=("in.png: ", "turned copy"),
+                           env=self.meddled(MEDDLE_SPOIL="1"))
+                self.assertEqual((self.files(), self.read("in.png")), (["in.png"], before))
+
+    def test_a_file_that_appears_meanwhile_stays(self):
+        self.big("in.png")
+        self.fails(1, "--rotate", "90", "-o", "out.png", "in.png", says=("in.png: ", "out.png", "exists", "--overwrite"),
+                   env=self.meddled(MEDDLE_APPEAR=self.path("out.png")))
+        self.assertEqual((self.files(), self.read("out.png")), (["in.png", "out.png"], b"!"))
+
+    def test_an_original_that_changes_meanwhile_stays(self):
+        before = open(self.big("in.png"), "rb").read()
+        run = subprocess.Popen([COMMAND, "--rotate", "90", "--in-place", "in.png"], cwd=self.folder,
+                               stderr=subprocess.PIPE, env=self.meddled(MEDDLE_TOUCH=self.path("in.png")))
+        message = run.communicate(timeout=60)[1]
+        self.assertEqual(run.returncode, 1, message)
+        self.assertIn(b"was changed", message)
+        self.assertEqual((self.files(), self.read("in.png")), (["in.png"], before + b"!"))
 
     def test_signals(self):
         source = self.big("in.png")
@@ -493,6 +532,13 @@ class Raw(CommandTest):
                           "in.raw")
             self.assertEqual(self.read("out.raw"), b"".join(data[x::1000] for x in range(1000)))
 
+    def test_in_place(self):
+        data = os.urandom(15 * 7)
+        for name, turned in (("--transpose", b"".join(data[x * 1::15][:7] for x in range(15))),):
+            self.write("in.raw", data)
+            self.succeeds("--raw", "15x7x1", name, "--in-place", "in.raw")
+            self.assertEqual(self.read("in.raw"), turned)
+
     def test_wrong_size(self):
         self.write("in.raw", b"abcdef")
         self.fails(1, "--raw", "3x3x1", "-o", "out.raw", "in.raw", says=("6 bytes", "3 x 3"))
@@ -523,4 +569,4 @@ class Talk(CommandTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

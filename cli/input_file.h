@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening an input: which files are taken, and which format reads them.
+ */
+#ifndef INPUT_FILE_H
+#define INPUT_FILE_H
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "formats/format.h"
+
+/* Opens a regular file and nothing else: a pipe would hang, a folder is a mistake. */
+FILE *input_file_open(const char *path, struct stat *info, GError **error);
+
+/* The reader of the format that the file is in, by its content, or of raw pixels if the options say so. */
+Reader *input_file_reader(FILE *file, const char *path, const Options *options, GError **error);
+
+#endif

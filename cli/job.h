@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is at hand while one file is turned.
+ */
+#ifndef JOB_H
+#define JOB_H
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "formats/format.h"
+#include "options.h"
+#include "output_file.h"
+#include "plan.h"
+#include "turned.h"
+
+typedef struct {
+    const Task *task;
+    const Options *options;
+    const volatile int *cancel;
+    struct stat info; /* of the input */
+    FILE *input;
+    Reader *reader;
+    TtOrientation turn; /* of the stored pixels */
+    gboolean tag_used;  /* the turn includes the file's tag */
+    Turned *turned;
+    OutputFile output;
+} Job;
+
+#endif

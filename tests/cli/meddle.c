@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Preloaded into the command to do to its files what a failing disk or another program would.
+ *
+ *     MEDDLE_SPOIL    change one byte in the middle of each file that is synced, once it is
+ *     MEDDLE_APPEAR   create the file of this name just before an output gets its permissions
+ *     MEDDLE_TOUCH    append a byte to the file of this name at the same moment
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int fsync(int fd);
+EXPORT int fchmod(int fd, mode_t mode);
+
+EXPORT int fsync(int fd) {
+    struct stat info;
+    char byte;
+    if (getenv("MEDDLE_SPOIL") && !fstat(fd, &info) && S_ISREG(info.st_mode) &&
+        pread(fd, &byte, 1, info.st_size / 2) == 1) {
+        byte ^= 0x10;
+        if (pwrite(fd, &byte, 1, info.st_size / 2) != 1)
+            abort();
+    }
+    return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd);
+}
+
+static void write_to(const char *path, int flags) {
+    int fd = open(path, O_WRONLY | flags, 0644);
+    if (fd < 0 || write(fd, "!", 1) != 1 || close(fd))
+        abort();
+}
+
+EXPORT int fchmod(int fd, mode_t mode) {
+    const char *appear = getenv("MEDDLE_APPEAR"), *touch = getenv("MEDDLE_TOUCH");
+    if (appear)
+        write_to(appear, O_CREAT | O_EXCL);
+    if (touch)
+        write_to(touch, O_APPEND);
+    return ((int (*)(int, mode_t))dlsym(RTLD_NEXT, "fchmod"))(fd, mode);
+}
