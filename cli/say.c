@@ -15,7 +15,7 @@
 static Loudness loudness = NORMAL;
 static FILE *alone; /* where messages go once the libraries are silenced, else NULL */
 
-G_DEFINE_QUARK(imgtranspose - error - quark, command_error)
+G_DEFINE_QUARK(imgtranspose_error, command_error)
 
 gboolean fault(GError **error, Status status, const char *format, ...) {
     va_list args;
