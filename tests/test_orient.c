@@ -147,6 +147,21 @@ static void test_small(void) {
                         }
 }
 
+/* ---- Pictures of several tiles: all formats ---------------------------------------------------------- */
+
+static void test_tiles(void) {
+    static const struct { size_t width, height; } sizes[] = {{131, 257}, {385, 129}, {97, 1031}, {700, 65}};
+    for (size_t f = 0; f < FORMATS; f++)
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            for (int o = 1; o <= 8; o++)
+                if (drawn()) {
+                    now.at_end = !now.at_end;
+                    now.threads = 1 + (unsigned)random_below(&random_state, 4);
+                    set_pictures(formats[f], o, sizes[i].width, sizes[i].height);
+                    run_case();
+                }
+}
+
 /* ---- Large pictures: threads at work, blocks at their edges, caches overrun ------------------------- */
 
 static void test_large_one(Format format, size_t width, size_t height, size_t round_pitch) {
@@ -244,6 +259,7 @@ int main(int argc, char **argv) {
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     test_small();
+    test_tiles();
     test_large();
     printf("%zu turns compared:", cases);
     for (size_t b = 0; b < backend_count; b++)

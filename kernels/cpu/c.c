@@ -87,14 +87,16 @@ static bool usable(void) {
     return true;
 }
 
+const TtCpuKernels tt_kernels_c = {
+    .plain = true,
+    .run = {[TT_COPY_ROWS] = copy, [TT_REVERSE_ROWS] = reverse, [TT_TRANSPOSE_ROWS] = transpose},
+    .run_packed = {[TT_COPY_ROWS] = tt_packed_copy,
+                   [TT_REVERSE_ROWS] = tt_packed_reverse,
+                   [TT_TRANSPOSE_ROWS] = tt_packed_transpose},
+};
+
 static TtStatus move(const TtMove *move, unsigned threads) {
-    static const TtCpuKernels kernels = {
-        .run = {[TT_COPY_ROWS] = copy, [TT_REVERSE_ROWS] = reverse, [TT_TRANSPOSE_ROWS] = transpose},
-        .run_packed = {[TT_COPY_ROWS] = tt_packed_copy,
-                       [TT_REVERSE_ROWS] = tt_packed_reverse,
-                       [TT_TRANSPOSE_ROWS] = tt_packed_transpose},
-    };
-    tt_cpu_walk(&kernels, move, threads);
+    tt_cpu_walk(&tt_kernels_c, move, threads);
     return TT_OK;
 }
 

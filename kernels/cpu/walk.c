@@ -1,21 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk that the CPU's backends share: the destination is cut into strips of rows, the strips are
- * drawn by threads, and a strip that is transposed is cut into blocks that fit the L1 cache.
+ * The walk that the CPU's backends share: the destination is cut into blocks for the kernels, and the grid of
+ * blocks into pieces that threads draw.
  */
 #include "../threads.h"
 #include "cpu.h"
 
+/* Larger destinations are written past the cache. Measured: from about twice a core's own cache on that is
+ * faster, even counting a reader that comes next; from there on the last-level cache, if there is any behind
+ * the number that a virtual machine reports, is not faster than memory. */
+#ifndef TT_CACHED_MOST
+#define TT_CACHED_MOST (4 * 1024 * 1024)
+#endif
+
 enum {
-    LINE = 64,                    /* bytes of a cache line */
-    STRIP = 256 * 1024,           /* bytes of a strip of whole rows: a good piece of work for a thread */
+    STRIP = 256 * 1024,           /* bytes of a block of whole rows */
     WORTH_A_THREAD = 1024 * 1024, /* bytes of destination below which starting a thread costs more */
+    PIECES = 8,                   /* for each thread to draw, so that none waits long for the last */
+    THIN = 8,                     /* fewer rows or columns than this are not worth a tile */
+
+    /* Columns of a transposed block, which come from as many rows of the source: as many bytes as make the
+     * lines at its two ends count little, and as many rows as make good runs of wide elements, but no more
+     * pages than the TLB has entries. */
+    BLOCK_RUN = 2048,
+    BLOCK_LEAST = 512,
+    BLOCK_MOST = 2048,
 };
 
 typedef struct {
     const TtCpuKernels *kernels;
     const TtMove *move;
+    bool stream;
     size_t rows, columns; /* of a block */
+    size_t across, down;  /* blocks of a piece */
+    size_t pieces_across;
 } Walk;
 
 static size_t smaller(size_t a, size_t b) {
@@ -26,18 +44,74 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The edge of a square block, in elements: whole cache lines on both sides for narrow elements, 16 lines
- * for those that fill one, and never a part of a packed byte. */
-static size_t block_edge(const TtMove *move) {
-    if (move->bits)
-        return LINE * 8 / move->bits;
-    return move->bytes == 1 ? LINE : larger(16, 2 * LINE / larger(move->src.step, move->dst.step));
+static size_t parts_of(size_t n, size_t part) {
+    return n / part + (n % part != 0);
 }
+
+static size_t rounded_up(size_t n, size_t unit) {
+    return parts_of(n, unit) * unit;
+}
+
+/* Parts of n that are as large as possible up to `most`, of whole units, and about equal. */
+static size_t even_part(size_t n, size_t most, size_t unit) {
+    return smaller(most, rounded_up(parts_of(n, parts_of(n, most)), unit));
+}
+
+static size_t bits_of(const TtMove *move) {
+    return move->bits ? move->bits : move->bytes * 8;
+}
+
+static size_t row_bytes(const TtMove *move) {
+    return move->bits ? move->width * move->bits / 8 + 1 : move->width * move->bytes * move->channels;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
+
+/* Runs of 128 bytes or more, of whole lines: two lines at once suit the memory better than one. */
+TtTile tt_tile_of(size_t bits) {
+    size_t line = TT_LINE * 8, rows = bits < 8 ? 2 * line / bits : 16;
+    while (rows * bits < 2 * line || rows * bits % line)
+        rows *= 2;
+    size_t columns =
+        smaller(TT_TILE_COLUMNS * 8 / bits, TT_TILE_BYTES / (rows * bits / 8 + 2 * TT_LINE + 16));
+    size_t unit = bits & (bits - 1) ? 4 : larger(1, 128 / bits); /* a vector of columns */
+    return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
+}
+
+static void shape_tiled(Walk *walk) {
+    const TtMove *m = walk->move;
+    size_t bits = bits_of(m);
+    TtTile tile = tt_tile_of(bits);
+    size_t columns = smaller(larger(BLOCK_RUN * 8 / bits, BLOCK_LEAST), BLOCK_MOST);
+    walk->columns = even_part(m->width, rounded_up(columns, tile.rows), tile.rows);
+    walk->rows = even_part(m->height, tile.columns, smaller(tile.columns, larger(1, 128 / bits)));
+}
+
+/* A square block, for plain loops: whole cache lines on both sides for narrow elements, 16 lines for those
+ * that fill one, and never a part of a packed byte. */
+static void shape_plain(Walk *walk) {
+    const TtMove *m = walk->move;
+    walk->rows = walk->columns = m->bits         ? TT_LINE * 8 / m->bits
+                                 : m->bytes == 1 ? TT_LINE
+                                                 : larger(16, 2 * TT_LINE / larger(m->src.step, m->dst.step));
+}
+
+/* Whole rows, or parts of them where rows are few. Parts of packed rows would not begin on whole bytes. */
+static void shape_rows(Walk *walk) {
+    const TtMove *m = walk->move;
+    size_t row = row_bytes(m);
+    walk->rows = larger(1, STRIP / row);
+    walk->columns = m->bits || row <= STRIP ? m->width : larger(1, m->width / parts_of(row, STRIP));
+}
+
+/* ---- The walk ---------------------------------------------------------------------------------------- */
 
 static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t height) {
     const TtMove *m = walk->move;
-    /* Reversed rows are whole rows: x is 0. Only a transposed block starts elsewhere in the source. */
-    size_t src_x = m->kernel == TT_TRANSPOSE_ROWS ? y : x, src_y = m->kernel == TT_TRANSPOSE_ROWS ? x : y;
+    size_t src_x = m->kernel == TT_TRANSPOSE_ROWS ? y
+                   : m->kernel == TT_REVERSE_ROWS ? m->width - x - width
+                                                  : x;
+    size_t src_y = m->kernel == TT_TRANSPOSE_ROWS ? x : y;
     size_t src_offset = m->bits ? src_x * m->bits / 8 : src_x * m->src.step;
     size_t dst_offset = m->bits ? x * m->bits / 8 : x * m->dst.step;
     TtBlock block = {
@@ -51,6 +125,7 @@ static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t
         .height = height,
         .bytes = m->bytes,
         .bits = m->bits,
+        .stream = walk->stream,
     };
     for (size_t c = 0; c < m->channels; c++) {
         (m->bits ? walk->kernels->run_packed : walk->kernels->run)[m->kernel](&block);
@@ -59,22 +134,48 @@ static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t
     }
 }
 
-static void run_strip(const void *arg, size_t strip) {
+/* Down before across: while the blocks of a column run, their rows of the source stay in the TLB. */
+static void run_piece(const void *arg, size_t piece) {
     const Walk *walk = arg;
-    size_t y = strip * walk->rows, height = smaller(walk->rows, walk->move->height - y);
-    for (size_t x = 0; x < walk->move->width; x += walk->columns)
-        run_block(walk, x, y, smaller(walk->columns, walk->move->width - x), height);
+    const TtMove *m = walk->move;
+    size_t x0 = piece % walk->pieces_across * walk->across * walk->columns;
+    size_t y0 = piece / walk->pieces_across * walk->down * walk->rows;
+    size_t x1 = smaller(m->width, x0 + walk->across * walk->columns);
+    size_t y1 = smaller(m->height, y0 + walk->down * walk->rows);
+    for (size_t x = x0; x < x1; x += walk->columns)
+        for (size_t y = y0; y < y1; y += walk->rows)
+            run_block(walk, x, y, smaller(walk->columns, x1 - x), smaller(walk->rows, y1 - y));
+}
+
+/* Pieces are some rows of the destination, and parts of those rows only if there are too few. */
+static void run_pieces(Walk *walk, unsigned threads) {
+    size_t across = parts_of(walk->move->width, walk->columns);
+    size_t down = parts_of(walk->move->height, walk->rows);
+    size_t wanted = threads > 1 ? (size_t)threads * PIECES : 1;
+    walk->down = parts_of(down, smaller(down, wanted));
+    size_t pieces_down = parts_of(down, walk->down);
+    walk->across =
+        parts_of(across, pieces_down >= threads ? 1 : smaller(across, parts_of(wanted, pieces_down)));
+    walk->pieces_across = parts_of(across, walk->across);
+    tt_parallel(run_piece, walk, walk->pieces_across * pieces_down, threads);
+}
+
+static bool suits_tiles(const TtMove *m) {
+    if (m->bits)
+        return true;
+    if (m->src.step != m->bytes || m->dst.step != m->bytes)
+        return false;
+    return m->kernel != TT_TRANSPOSE_ROWS ||
+           (m->bytes <= TT_TILE_ELEMENT && m->width >= THIN && m->height >= THIN);
 }
 
 void tt_cpu_walk(const TtCpuKernels *kernels, const TtMove *move, unsigned threads) {
-    size_t row_bytes =
-        move->bits ? move->width * move->bits / 8 + 1 : move->width * move->bytes * move->channels;
-    Walk walk = {kernels, move, block_edge(move), block_edge(move)};
-    if (move->kernel != TT_TRANSPOSE_ROWS) {
-        walk.rows = larger(1, STRIP / row_bytes);
-        walk.columns = move->width;
-    }
-    if (row_bytes * move->height < WORTH_A_THREAD)
-        threads = 1;
-    tt_parallel(run_strip, &walk, (move->height + walk.rows - 1) / walk.rows, threads);
+    Walk walk = {.kernels = suits_tiles(move) ? kernels : &tt_kernels_c, .move = move};
+    size_t bytes = row_bytes(move) * move->height;
+    if (move->kernel != TT_TRANSPOSE_ROWS)
+        shape_rows(&walk);
+    else
+        walk.kernels->plain ? shape_plain(&walk) : shape_tiled(&walk);
+    walk.stream = !walk.kernels->plain && bytes > TT_CACHED_MOST;
+    run_pieces(&walk, bytes < WORTH_A_THREAD ? 1 : threads);
 }
