@@ -13,7 +13,7 @@
 /* Best first: "auto" and "cpu" take the first usable one of the host's. Plain C is always usable. */
 static const TtBackend *const backends[] = {
 #if defined __x86_64__
-    &tt_backend_avx2, &tt_backend_ssse3, &tt_backend_sse2,
+    &tt_backend_avx512, &tt_backend_avx2, &tt_backend_ssse3, &tt_backend_sse2,
 #elif defined __AARCH64EL__
     &tt_backend_neon,
 #endif

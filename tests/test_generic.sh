@@ -23,7 +23,7 @@ status=0
 found=
 for member in $wide; do
     case $member in
-    *avx2*) found=yes ;;
+    *avx2* | *avx512*) found=yes ;;
     *) echo "FAILED: $member would not run on a processor without AVX" >&2; status=1 ;;
     esac
 done

@@ -46,6 +46,7 @@ enum {
     TT_LINE = 64,              /* bytes of a cache line */
     TT_TILE_COLUMNS = 384,     /* a tile has at most so many bytes of each row of the source, */
     TT_TILE_BYTES = 36 * 1024, /* takes so much of the level-1 cache, */
+    TT_THIN = 8,               /* is not worth it for fewer rows or columns, */
     TT_TILE_ELEMENT = 128,     /* and is for elements of so many bytes: larger ones are lines of their own */
 };
 
@@ -57,7 +58,7 @@ extern const TtCpuKernels tt_kernels_c;
 
 extern const TtBackend tt_backend_c;
 #if defined __x86_64__
-extern const TtBackend tt_backend_sse2, tt_backend_ssse3, tt_backend_avx2;
+extern const TtBackend tt_backend_sse2, tt_backend_ssse3, tt_backend_avx2, tt_backend_avx512;
 #elif defined __AARCH64EL__
 extern const TtBackend tt_backend_neon;
 #endif

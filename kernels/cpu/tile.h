@@ -33,11 +33,13 @@
 #define UNROLL        _Pragma("GCC unroll 16")
 
 enum {
-    PULL = 32,                         /* rows pulled at once: a multiple of what any micro-kernel takes, */
-    PULL_FEWER = 16,                   /* and as many where that is enough: a nearer prefetch is better */
+    PULL = 16,                         /* rows pulled at once, unless a micro-kernel takes more */
     PULL_PITCH = TT_TILE_COLUMNS + 64, /* an odd number of lines: rows fall into different cache sets */
-    PACKED_PITCH = 80,                 /* the same for packed samples: rows of 16 to 64 bytes */
-    REVERSED = 4096,                   /* bytes reversed at once on their way past the cache */
+    PACKED_PULL = 128,                 /* the same for packed samples: rows of 1 bit, half as many of 2 ... */
+    PACKED_PITCH = 80,                 /* ... and bytes of 128 samples, and room */
+    PULLED = PACKED_PULL * PACKED_PITCH > 16 * LANES *PULL_PITCH ? PACKED_PULL *PACKED_PITCH
+                                                                 : 16 * LANES *PULL_PITCH,
+    REVERSED = 4096, /* bytes reversed at once on their way past the cache */
 };
 
 ALWAYS_INLINE size_t smaller(size_t a, size_t b) {
@@ -336,10 +338,9 @@ ALWAYS_INLINE void prefetch_ends(const TtBlock *b, size_t at) {
 /* The runs of one tile, from column x of the block on. */
 ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bits, uint8_t *staged,
                               ptrdiff_t pitch) {
-    _Alignas(TT_LINE) uint8_t pulled[PULL * PULL_PITCH];
-    _Static_assert(sizeof(pulled) >= 128 * PACKED_PITCH, "packed samples pull more rows");
+    _Alignas(TT_LINE) uint8_t pulled[PULLED];
     const Micro *micro = micro_of(b->bytes);
-    size_t most = b->bits ? 128 / b->bits : b->bytes == 1 ? PULL : PULL_FEWER;
+    size_t most = b->bits ? PACKED_PULL / b->bits : micro && micro->rows > PULL ? micro->rows : PULL;
     size_t pulled_pitch = b->bits ? PACKED_PITCH : PULL_PITCH, width = bytes_of(b->height, bits);
     for (size_t r = 0; r < rows; r += most) {
         size_t n = smaller(most, rows - r), next = x + r + most;
@@ -389,8 +390,10 @@ static void transpose_part(const TtBlock *b, size_t x, size_t y, size_t width, s
     part.dst += (ptrdiff_t)y * b->dst_pitch + x * b->bytes;
     part.width = width;
     part.height = height;
-    if (width && height)
+    if (width >= TT_THIN && height >= TT_THIN)
         transpose_staged(&part);
+    else if (width && height)
+        tt_kernels_c.run[TT_TRANSPOSE_ROWS](&part);
 }
 
 /* Rows at such a distance fall into a few sets of the cache, where they push each other out. */

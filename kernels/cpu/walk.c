@@ -17,7 +17,6 @@ enum {
     STRIP = 256 * 1024,           /* bytes of a block of whole rows */
     WORTH_A_THREAD = 1024 * 1024, /* bytes of destination below which starting a thread costs more */
     PIECES = 8,                   /* for each thread to draw, so that none waits long for the last */
-    THIN = 8,                     /* fewer rows or columns than this are not worth a tile */
 
     /* Columns of a transposed block, which come from as many rows of the source: as many bytes as make the
      * lines at its two ends count little, and as many rows as make good runs of wide elements, but no more
@@ -134,7 +133,9 @@ static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t
     }
 }
 
-/* Down before across: while the blocks of a column run, their rows of the source stay in the TLB. */
+/* Down before across: while the blocks of a column run, their rows of the source stay in the TLB. Each piece
+ * begins at another column: where the pitch is a power of two, threads side by side at one column would all
+ * write to the same channels of the memory. */
 static void run_piece(const void *arg, size_t piece) {
     const Walk *walk = arg;
     const TtMove *m = walk->move;
@@ -142,9 +143,12 @@ static void run_piece(const void *arg, size_t piece) {
     size_t y0 = piece / walk->pieces_across * walk->down * walk->rows;
     size_t x1 = smaller(m->width, x0 + walk->across * walk->columns);
     size_t y1 = smaller(m->height, y0 + walk->down * walk->rows);
-    for (size_t x = x0; x < x1; x += walk->columns)
+    size_t columns = parts_of(x1 - x0, walk->columns);
+    for (size_t i = 0; i < columns; i++) {
+        size_t x = x0 + (i + piece) % columns * walk->columns;
         for (size_t y = y0; y < y1; y += walk->rows)
             run_block(walk, x, y, smaller(walk->columns, x1 - x), smaller(walk->rows, y1 - y));
+    }
 }
 
 /* Pieces are some rows of the destination, and parts of those rows only if there are too few. */
@@ -166,7 +170,7 @@ static bool suits_tiles(const TtMove *m) {
     if (m->src.step != m->bytes || m->dst.step != m->bytes)
         return false;
     return m->kernel != TT_TRANSPOSE_ROWS ||
-           (m->bytes <= TT_TILE_ELEMENT && m->width >= THIN && m->height >= THIN);
+           (m->bytes <= TT_TILE_ELEMENT && m->width >= TT_THIN && m->height >= TT_THIN);
 }
 
 void tt_cpu_walk(const TtCpuKernels *kernels, const TtMove *move, unsigned threads) {
