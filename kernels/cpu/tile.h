@@ -35,12 +35,16 @@
 enum {
     PULL = 16,                         /* rows pulled at once, unless a micro-kernel takes more */
     PULL_PITCH = TT_TILE_COLUMNS + 64, /* an odd number of lines: rows fall into different cache sets */
-    PACKED_PULL = 128,                 /* the same for packed samples: rows of 1 bit, half as many of 2 ... */
-    PACKED_PITCH = 80,                 /* ... and bytes of 128 samples, and room */
-    PULLED = PACKED_PULL * PACKED_PITCH > 16 * LANES *PULL_PITCH ? PACKED_PULL *PACKED_PITCH
-                                                                 : 16 * LANES *PULL_PITCH,
-    REVERSED = 4096, /* bytes reversed at once on their way past the cache */
+    PACKED_PULL = 128,                 /* for packed samples: rows of 1 bit, half as many of 2 ... */
+    PACKED_PITCH = 80,                 /* ... of 16, 32 or 64 bytes, and room for a vector */
+    REVERSED = 4096,                   /* bytes reversed at once on their way past the cache */
 };
+
+/* What is pulled at once. */
+typedef union {
+    _Alignas(TT_LINE) uint8_t elements[16 * LANES][PULL_PITCH];
+    uint8_t packed[PACKED_PULL][PACKED_PITCH];
+} Pulled;
 
 ALWAYS_INLINE size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
@@ -131,7 +135,7 @@ ALWAYS_INLINE void square_16(const uint8_t *src, ptrdiff_t src_pitch, uint8_t *d
     store_lanes(dst, 16, load_lanes(src, src_pitch));
 }
 
-/* ---- Panels of micro-kernels --------------------------------------------------------------------------- */
+/* ---- Panels of micro-kernels ------------------------------------------------------------------------- */
 
 /* Transposes columns x rows elements: in whole squares, so with some beyond these. */
 typedef void Panel(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns, uint8_t *dst,
@@ -139,7 +143,7 @@ typedef void Panel(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t 
 
 typedef struct {
     Panel *pulled;        /* of what was pulled: the pitch is known to the compiler */
-    Panel *direct;        /* of the picture itself; NULL: none */
+    Panel *direct;        /* of the picture itself */
     size_t rows, columns; /* of a square */
     size_t spill;         /* elements beyond a square, in both directions, that it may read and write */
 } Micro;
@@ -203,8 +207,7 @@ static const Micro *micro_of(size_t bytes) {
     }
 }
 
-/* Elements of other sizes go one by one, 16 bytes at a time: what that writes past one, the next overwrites.
- */
+/* Elements of other sizes go one by one, 16 bytes at a time, and each overwrites what came after the last. */
 static void move_elements(const uint8_t *pulled, size_t rows, size_t columns, size_t bytes, uint8_t *staged,
                           ptrdiff_t pitch) {
     for (size_t c = 0; c < columns; c++, pulled += bytes, staged += pitch)
@@ -338,7 +341,8 @@ ALWAYS_INLINE void prefetch_ends(const TtBlock *b, size_t at) {
 /* The runs of one tile, from column x of the block on. */
 ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bits, uint8_t *staged,
                               ptrdiff_t pitch) {
-    _Alignas(TT_LINE) uint8_t pulled[PULLED];
+    Pulled buffer;
+    uint8_t *pulled = (uint8_t *)&buffer;
     const Micro *micro = micro_of(b->bytes);
     size_t most = b->bits ? PACKED_PULL / b->bits : micro && micro->rows > PULL ? micro->rows : PULL;
     size_t pulled_pitch = b->bits ? PACKED_PITCH : PULL_PITCH, width = bytes_of(b->height, bits);
@@ -401,6 +405,11 @@ ALWAYS_INLINE bool crowded(ptrdiff_t pitch) {
     return pitch % 1024 == 0;
 }
 
+/* How many of n elements are in whole squares that have room to spill. */
+ALWAYS_INLINE size_t in_squares(size_t n, size_t spill, size_t edge) {
+    return n > spill ? (n - spill) / edge * edge : 0;
+}
+
 /* In the cache whole squares go straight from the source to the destination; the edges do not. */
 static void transpose(const TtBlock *b) {
     const Micro *micro = micro_of(b->bytes);
@@ -408,8 +417,8 @@ static void transpose(const TtBlock *b) {
         transpose_staged(b);
         return;
     }
-    size_t width = (b->width - micro->spill) / micro->rows * micro->rows;
-    size_t height = (b->height - micro->spill) / micro->columns * micro->columns;
+    size_t width = in_squares(b->width, micro->spill, micro->rows);
+    size_t height = in_squares(b->height, micro->spill, micro->columns);
     micro->direct(b->src, b->src_pitch, width, height, b->dst, b->dst_pitch);
     transpose_part(b, width, 0, b->width - width, b->height);
     transpose_part(b, 0, height, width, b->height - height);

@@ -66,6 +66,11 @@ static size_t row_bytes(const TtMove *move) {
 
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
+/* Micro-kernels take so many columns at once. */
+static size_t columns_of_vector(size_t bits) {
+    return bits & (bits - 1) ? 4 : larger(1, 128 / bits);
+}
+
 /* Runs of 128 bytes or more, of whole lines: two lines at once suit the memory better than one. */
 TtTile tt_tile_of(size_t bits) {
     size_t line = TT_LINE * 8, rows = bits < 8 ? 2 * line / bits : 16;
@@ -73,7 +78,7 @@ TtTile tt_tile_of(size_t bits) {
         rows *= 2;
     size_t columns =
         smaller(TT_TILE_COLUMNS * 8 / bits, TT_TILE_BYTES / (rows * bits / 8 + 2 * TT_LINE + 16));
-    size_t unit = bits & (bits - 1) ? 4 : larger(1, 128 / bits); /* a vector of columns */
+    size_t unit = columns_of_vector(bits);
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
 
@@ -83,7 +88,7 @@ static void shape_tiled(Walk *walk) {
     TtTile tile = tt_tile_of(bits);
     size_t columns = smaller(larger(BLOCK_RUN * 8 / bits, BLOCK_LEAST), BLOCK_MOST);
     walk->columns = even_part(m->width, rounded_up(columns, tile.rows), tile.rows);
-    walk->rows = even_part(m->height, tile.columns, smaller(tile.columns, larger(1, 128 / bits)));
+    walk->rows = even_part(m->height, tile.columns, smaller(tile.columns, columns_of_vector(bits)));
 }
 
 /* A square block, for plain loops: whole cache lines on both sides for narrow elements, 16 lines for those
