@@ -7,8 +7,11 @@ set -eu
 cd "$(dirname "$0")/.."
 . samples/setup.sh
 
+# The tests also run the kernels of other processors, emulated.
+emulation=
+case $(uname -m) in x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; esac
 # shellcheck disable=SC2086
-install_missing $needed_to_build g++ binutils
+install_missing $needed_to_build g++ binutils pngcheck $emulation
 build "$@"
 
 status=0
