@@ -4,14 +4,18 @@
  */
 #include "backend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "cuda/cuda.h"
 #include "error.h"
 
-/* Best first: "auto" and "cpu" take the first usable one of the host's. Plain C is always usable. */
+/* Best first: "auto" and "cpu" take the first usable one of the host's. Plain C is always usable. The GPU is
+ * only taken by name: what it saves is less than the way there and back costs. */
 static const TtBackend *const backends[] = {
+    &tt_backend_cuda,
 #if defined __x86_64__
     &tt_backend_avx512, &tt_backend_avx2, &tt_backend_ssse3, &tt_backend_sse2,
 #elif defined __AARCH64EL__
@@ -33,6 +37,13 @@ static const TtBackend *best_of_cpu(void) {
     return backends[i];
 }
 
+/* The message that is set, for use in a longer one. */
+static const char *reason(void) {
+    static _Thread_local char text[400];
+    snprintf(text, sizeof(text), "%s", tt_last_error());
+    return text;
+}
+
 const TtBackend *tt_backend_find(const char *name, TtStatus *status) {
     const char *origin = "";
     *status = TT_OK;
@@ -46,7 +57,10 @@ const TtBackend *tt_backend_find(const char *name, TtStatus *status) {
             if (backends[i]->usable())
                 return backends[i];
             *status =
-                tt_fail(TT_ERROR_NO_DEVICE, "the backend '%s'%s cannot run on this machine", name, origin);
+                backends[i]->explains
+                    ? tt_fail(TT_ERROR_NO_DEVICE, "the backend '%s'%s cannot run: %s", name, origin, reason())
+                    : tt_fail(TT_ERROR_NO_DEVICE, "the backend '%s'%s cannot run on this machine", name,
+                              origin);
             return NULL;
         }
 

@@ -31,6 +31,7 @@ typedef struct {
     size_t bytes;         /* of an element; 0 if samples are packed */
     unsigned bits;        /* 1, 2 or 4 if samples are packed, else 0 */
     size_t channels;
+    int device; /* cuda: the GPU for pixels in host memory */
 } TtMove;
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
     bool host; /* moves pixels in host memory with this processor */
     bool (*usable)(void);
     TtStatus (*move)(const TtMove *move, unsigned threads);
+    bool explains; /* usable() says in tt_last_error() why it is not */
 } TtBackend;
 
 /* NULL and tt_last_error() if there is none of that name or this machine cannot run it; then *status says

@@ -31,7 +31,7 @@ static void read_bottom_up(TtSide *side, size_t height) {
     side->pitch = -side->pitch;
 }
 
-static TtMove move_of(const TtImage *src, const TtImage *dst, TtOrientation o) {
+TtMove tt_move_of(const TtImage *src, const TtImage *dst, TtOrientation o) {
     bool whole_pixels =
         src->channels == 1 || (src->layout == TT_INTERLEAVED && dst->layout == TT_INTERLEAVED);
     size_t sample = src->sample_bits / 8;
@@ -56,7 +56,7 @@ static TtMove move_of(const TtImage *src, const TtImage *dst, TtOrientation o) {
     return move;
 }
 
-static TtStatus check_pair(const TtImage *src, const TtImage *dst, TtOrientation o) {
+TtStatus tt_pair_check(const TtImage *src, const TtImage *dst, TtOrientation o) {
     TtExtent from, to;
     TtStatus status;
     if ((status = tt_image_extent(src, "source", &from)) ||
@@ -94,8 +94,9 @@ TtStatus tt_orient(const TtImage *src, const TtImage *dst, TtOrientation o, cons
     const TtBackend *backend;
     unsigned threads;
     TtStatus status;
-    if ((status = check_pair(src, dst, o)) || (status = tt_options_read(options, &backend, &threads)))
+    if ((status = tt_pair_check(src, dst, o)) || (status = tt_options_read(options, &backend, &threads)))
         return status;
-    TtMove move = move_of(src, dst, o);
+    TtMove move = tt_move_of(src, dst, o);
+    move.device = options ? options->device : 0;
     return backend->move(&move, threads);
 }

@@ -4,6 +4,12 @@
 
 #include "backend.h"
 
+/* Checks everything about a turn but where the pixels are. */
+TtStatus tt_pair_check(const TtImage *src, const TtImage *dst, TtOrientation o);
+
+/* A checked turn, boiled down. */
+TtMove tt_move_of(const TtImage *src, const TtImage *dst, TtOrientation o);
+
 /* The backend and the number of threads that options (or NULL) ask for. */
 TtStatus tt_options_read(const TtOptions *options, const TtBackend **backend, unsigned *threads);
 

@@ -141,8 +141,9 @@ TT_API TtImage tt_subimage(const TtImage *image, TtRect r);
 /* ---- Backends -------------------------------------------------------------------------------------- */
 
 /* The code that moves the pixels. Two names choose: "auto" (for pixels in host memory the same as
- * "cpu") and "cpu" (the fastest of this processor's). The others force one: "c" is plain C and defines
- * what is right; tt_backend_name() counts through them all, best first, NULL past the last. */
+ * "cpu") and "cpu" (the fastest of this processor's). The others force one: "cuda" sends the pixels to a GPU
+ * and fetches them back, packed samples excepted, which the processor turns; "c" is plain C and defines what
+ * is right; tt_backend_name() counts through them all, best first, NULL past the last. */
 TT_API const char *tt_backend_name(size_t index);
 
 /* TT_OK if the named backend can be used here, TT_ERROR_NO_DEVICE if this build knows it but this machine
@@ -155,6 +156,7 @@ typedef struct {
     size_t struct_size;  /* sizeof(TtOptions) */
     const char *backend; /* a name; NULL: the environment's TT_BACKEND, or "auto" where that is unset */
     unsigned threads;    /* at most so many; 0: as many as this process may use (affinity, cgroup quota) */
+    int device;          /* backend "cuda", pixels in host memory: the GPU, numbered from 0 */
 } TtOptions;
 
 /* ---- The turn -------------------------------------------------------------------------------------- */
@@ -173,6 +175,54 @@ typedef struct {
  * unknown backend. TT_ERROR_OVERLAP: a pixel of dst may lie on one of src. TT_ERROR_NO_DEVICE: the named
  * backend is not usable here. */
 TT_API TtStatus tt_orient(const TtImage *src, const TtImage *dst, TtOrientation o, const TtOptions *options);
+
+/* ---- Pixels on a GPU -------------------------------------------------------------------------------- */
+
+/* These take images whose data is memory that an NVIDIA GPU can reach: of cudaMalloc, cuMemAlloc, a memory
+ * pool, managed or pinned. All images of a call are on one GPU. Everything else is as in tt_orient(); samples
+ * of 1, 2 and 4 bits are turned in host memory only.
+ *
+ * Order        A call checks its arguments, enqueues on the caller's stream and returns. It allocates nothing
+ *              on the GPU, synchronises nothing, and can be captured in a CUDA graph. As with any work on a
+ *              stream, the pixels are to stay untouched until the stream has got there; the structs are not
+ *              needed after the call.
+ * Context      The stream's, or for the default streams that of the source's memory. The context that is
+ *              current in the thread is the same after the call as before.
+ * First use    The first call in a context loads the kernels, which takes milliseconds to a second:
+ *              tt_device_prepare() takes that time beforehand.
+ * Errors       TT_ERROR_NO_DEVICE: no driver or one too old, no GPU, a GPU that this build has no kernels
+ * for, a process forked from one that used CUDA. TT_ERROR_ARGUMENT: also memory that no GPU reaches, images
+ * on different GPUs. TT_ERROR_DEVICE: a launch failed; failures while a kernel runs appear, as always with
+ * CUDA, where the stream is next waited for.
+ */
+
+/* A CUstream or cudaStream_t. NULL is the legacy default stream; the handles of the default streams
+ * (cudaStreamLegacy, cudaStreamPerThread) mean what they mean in CUDA. */
+typedef void *TtStream;
+
+/* Loads the kernels into the primary context of a GPU, numbered from 0, and keeps that context. */
+TT_API TtStatus tt_device_prepare(int device);
+
+/* Turns one image. */
+TT_API TtStatus tt_orient_async(const TtImage *src, const TtImage *dst, TtOrientation o, TtStream stream,
+                                const TtOptions *options);
+
+/* Turns n images of one geometry in one launch. Image i is src with data moved on by i * src_stride bytes,
+ * and lands in dst with data moved on by i * dst_stride; strides may be negative, and images on one side may
+ * follow each other with gaps but not reach into each other. n may be 0. */
+TT_API TtStatus tt_orient_strided_async(const TtImage *src, const TtImage *dst, size_t n,
+                                        ptrdiff_t src_stride, ptrdiff_t dst_stride, TtOrientation o,
+                                        TtStream stream, const TtOptions *options);
+
+/* Turns n images of any sizes and formats, each by its own orientation, in few launches. No destination may
+ * share memory with another image of the list; of that, only each image's own source is checked. */
+TT_API TtStatus tt_orient_list_async(const TtImage *const *src, const TtImage *const *dst,
+                                     const TtOrientation *o, size_t n, TtStream stream,
+                                     const TtOptions *options);
+
+/* One line about GPU `device` and what this build has for it, for people: its name, the driver, the compiled
+ * architectures. TT_ERROR_NO_DEVICE past the last and where CUDA is not usable. The text is cut to `size`. */
+TT_API TtStatus tt_device_describe(int device, char *text, size_t size);
 
 #ifdef __cplusplus
 }
