@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A libcuda.so.1 without a GPU: the functions of the driver that the library uses, over host memory, and
+ * kernels that run on the CPU (shim.h). What the host side does wrong is refused as the driver would: a call
+ * without a context, a launch with more shared memory than allowed. TT_FAKE_CUDA steers it:
+ *
+ *     fail=N       the N-th call from now on fails with error 999
+ *     none, old    no device; a driver of CUDA 10.2
+ *     devices=N    so many (2 unless said)
+ *     shared=N     bytes of shared memory that a block may have
+ */
+#include "shim.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+#include <sys/mman.h>
+#include <vector>
+
+#include "kernels.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+enum {
+    OK = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    UNKNOWN = 999
+};
+
+namespace {
+struct Context {
+    int device;
+    unsigned long long id;
+};
+struct Function {
+    ShimKernel run;
+    unsigned shared = 48 * 1024;
+};
+struct Module {
+    std::map<std::string, Function *> functions;
+};
+struct Stream {
+    Context *context;
+};
+struct Block {
+    size_t bytes;
+    Context *context;
+    void *pages;
+    size_t page_bytes;
+};
+
+std::mutex lock;
+Context contexts[8] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}};
+std::map<uintptr_t, Block> memory;
+std::set<Stream *> streams;
+std::set<Module *> modules;
+long calls, fail_at;
+size_t memory_left = (size_t)1 << 40;
+thread_local std::vector<Context *> current;
+
+int setting(const char *name, int otherwise) {
+    const char *all = getenv("TT_FAKE_CUDA"), *at = all ? strstr(all, name) : nullptr;
+    return !at ? otherwise : at[strlen(name)] == '=' ? atoi(at + strlen(name) + 1) : 1;
+}
+
+int device_count() {
+    return setting("none", 0) ? 0 : setting("devices", 2);
+}
+
+/* Counts a call; true if it is the one to fail. */
+bool fails() {
+    std::lock_guard<std::mutex> guard(lock);
+    return ++calls == fail_at;
+}
+
+Context *here() {
+    return current.empty() ? nullptr : current.back();
+}
+} // namespace
+
+#define CALL                                                                                                 \
+    do {                                                                                                     \
+        if (fails())                                                                                         \
+            return UNKNOWN;                                                                                  \
+    } while (0)
+
+/* ---- For tests --------------------------------------------------------------------------------------- */
+
+EXPORT void fake_fail_at(long n) {
+    calls = 0;
+    fail_at = n;
+}
+EXPORT long fake_calls() {
+    return calls;
+}
+/* Memory, streams and pushed contexts that are still there; modules are kept. */
+EXPORT long fake_left() {
+    return (long)(memory.size() + streams.size() + current.size());
+}
+EXPORT void fake_memory_limit(size_t bytes) {
+    memory_left = bytes;
+}
+
+/* ---- The driver -------------------------------------------------------------------------------------- */
+
+EXPORT int cuInit(unsigned) {
+    CALL;
+    return device_count() ? OK : NO_DEVICE;
+}
+EXPORT int cuDriverGetVersion(int *version) {
+    CALL;
+    *version = setting("old", 0) ? 10020 : 12040;
+    return OK;
+}
+EXPORT int cuGetErrorName(int, const char **name) {
+    *name = "CUDA_ERROR";
+    return OK;
+}
+EXPORT int cuGetErrorString(int error, const char **text) {
+    *text = error == OUT_OF_MEMORY ? "out of memory"
+            : error == UNKNOWN     ? "made to fail"
+                                   : "refused by the fake driver";
+    return OK;
+}
+EXPORT int cuDeviceGetCount(int *count) {
+    CALL;
+    *count = device_count();
+    return OK;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal) {
+    CALL;
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < device_count() ? OK : INVALID_VALUE;
+}
+EXPORT int cuDeviceGetName(char *name, int length, int) {
+    CALL;
+    snprintf(name, (size_t)length, "Fake GPU");
+    return OK;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+    CALL;
+    *value = attribute == 75 ? 9 : attribute == 97 ? setting("shared", 227 * 1024) : 0;
+    return OK;
+}
+EXPORT int cuDevicePrimaryCtxRetain(Context **context, int device) {
+    CALL;
+    *context = &contexts[device];
+    return OK;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
+    CALL;
+    return OK;
+}
+EXPORT int cuCtxPushCurrent_v2(Context *context) {
+    CALL;
+    current.push_back(context);
+    return OK;
+}
+EXPORT int cuCtxPopCurrent_v2(Context **context) {
+    calls++;
+    if (current.empty())
+        return INVALID_CONTEXT;
+    *context = current.back();
+    current.pop_back();
+    return OK;
+}
+EXPORT int cuCtxGetCurrent(Context **context) {
+    *context = here();
+    return OK;
+}
+EXPORT int cuCtxGetDevice(int *device) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    *device = here()->device;
+    return OK;
+}
+EXPORT int cuCtxGetId(Context *context, unsigned long long *id) {
+    CALL;
+    *id = context->id;
+    return OK;
+}
+EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values, uint64_t pointer) {
+    CALL;
+    std::lock_guard<std::mutex> guard(lock);
+    auto at = memory.upper_bound((uintptr_t)pointer);
+    const Block *block = nullptr;
+    if (at != memory.begin() && (--at, pointer < at->first + at->second.bytes))
+        block = &at->second;
+    for (unsigned i = 0; i < count; i++)
+        if (attributes[i] == 1)
+            *(Context **)values[i] = block ? block->context : nullptr;
+        else
+            *(int *)values[i] = attributes[i] == 2 ? (block ? 2 : 0) : (block ? block->context->device : -2);
+    return OK;
+}
+EXPORT int cuModuleLoadData(Module **module, const void *) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    *module = new Module;
+    modules.insert(*module);
+    return OK;
+}
+EXPORT int cuModuleUnload(Module *module) {
+    calls++;
+    for (auto &f : module->functions)
+        delete f.second;
+    modules.erase(module);
+    delete module;
+    return OK;
+}
+EXPORT int cuModuleGetFunction(Function **function, Module *module, const char *name) {
+    CALL;
+    ShimKernel run = shim_kernel(name);
+    if (!run)
+        return NOT_FOUND;
+    Function *&f = module->functions[name];
+    if (!f)
+        f = new Function{run};
+    *function = f;
+    return OK;
+}
+EXPORT int cuFuncSetAttribute(Function *function, int attribute, int value) {
+    CALL;
+    if (attribute == 9)
+        return value <= 100 ? OK : INVALID_VALUE;
+    if (attribute != 8 || value > 227 * 1024)
+        return INVALID_VALUE;
+    function->shared = (unsigned)value;
+    return OK;
+}
+EXPORT int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz, unsigned shared, Stream *stream, void **parameters, void **) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    if ((uintptr_t)stream > 2 && (!streams.count(stream) || stream->context != here()))
+        return INVALID_HANDLE;
+    if (!gx || gx > 0x7fffffff || gy != 1 || gz != 1 || !bx || bx > 1024 || by != 1 || bz != 1 ||
+        shared > function->shared)
+        return INVALID_VALUE;
+    shim_launch(function->run, parameters[0], gx, bx, shared);
+    return OK;
+}
+EXPORT int cuStreamGetCtx(Stream *stream, Context **context) {
+    CALL;
+    if (!streams.count(stream))
+        return INVALID_HANDLE;
+    *context = stream->context;
+    return OK;
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) {
+    calls++;
+    static thread_local int own;
+    int before = own;
+    own = *mode;
+    *mode = before;
+    return OK;
+}
+EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total) {
+    CALL;
+    *available = memory_left;
+    *total = memory_left;
+    return here() ? OK : INVALID_CONTEXT;
+}
+EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    if (bytes > memory_left)
+        return OUT_OF_MEMORY;
+    /* In front of and behind pages that cannot be touched; aligned to 256 bytes, or less far past the end. */
+    size_t page = 4096, inside = (bytes + page - 1) / page * page;
+    char *pages = (char *)mmap(nullptr, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + page, inside, PROT_READ | PROT_WRITE))
+        return OUT_OF_MEMORY;
+    void *p = pages + page + (inside - bytes) / 256 * 256;
+    memset(p, 0x3c, bytes);
+    *pointer = (uintptr_t)p;
+    std::lock_guard<std::mutex> guard(lock);
+    memory[(uintptr_t)p] = Block{bytes, here(), pages, inside + 2 * page};
+    return OK;
+}
+EXPORT int cuMemFree_v2(uint64_t pointer) {
+    calls++;
+    std::lock_guard<std::mutex> guard(lock);
+    auto at = memory.find((uintptr_t)pointer);
+    if (at == memory.end())
+        return INVALID_VALUE;
+    munmap(at->second.pages, at->second.page_bytes);
+    memory.erase(at);
+    return OK;
+}
+EXPORT int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t bytes) {
+    memcpy((void *)device, host, bytes);
+    return OK;
+}
+EXPORT int cuMemcpyDtoH_v2(void *host, uint64_t device, size_t bytes) {
+    memcpy(host, (const void *)device, bytes);
+    return OK;
+}
+EXPORT int cuCtxSynchronize() {
+    return OK;
+}
+struct Copy2D {
+    size_t src_x, src_y;
+    int src_type;
+    const void *src_host;
+    uint64_t src_device;
+    void *src_array;
+    size_t src_pitch, dst_x, dst_y;
+    int dst_type;
+    void *dst_host;
+    uint64_t dst_device;
+    void *dst_array;
+    size_t dst_pitch, width, height;
+};
+EXPORT int cuMemcpy2DAsync_v2(const Copy2D *c, Stream *) {
+    CALL;
+    const char *src = c->src_type == 1 ? (const char *)c->src_host : (const char *)c->src_device;
+    char *dst = c->dst_type == 1 ? (char *)c->dst_host : (char *)c->dst_device;
+    if (c->src_pitch < c->width || c->dst_pitch < c->width)
+        return INVALID_VALUE;
+    for (size_t y = 0; y < c->height; y++)
+        memcpy(dst + y * c->dst_pitch, src + y * c->src_pitch, c->width);
+    return OK;
+}
+EXPORT int cuStreamCreate(Stream **stream, unsigned) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    *stream = new Stream{here()};
+    streams.insert(*stream);
+    return OK;
+}
+EXPORT int cuStreamSynchronize(Stream *) {
+    CALL;
+    return OK;
+}
+EXPORT int cuStreamDestroy_v2(Stream *stream) {
+    calls++;
+    streams.erase(stream);
+    delete stream;
+    return OK;
+}
