@@ -118,12 +118,17 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
     if (!check_threads(o, error))
         return FALSE;
+    if (o->device && (!o->backend || strcmp(o->backend, "cuda")))
+        return fault(error, STATUS_USAGE, "--device names a GPU for --backend cuda, and goes with it");
     if (inputs == 0)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     TtStatus status = tt_backend_check(o->backend);
     if (status)
         return fault(error, status == TT_ERROR_NO_DEVICE ? STATUS_NO_DEVICE : STATUS_USAGE, "%s",
                      tt_last_error());
+    char about[8];
+    if (o->backend && !strcmp(o->backend, "cuda") && tt_device_describe(o->device, about, sizeof(about)))
+        return fault(error, STATUS_NO_DEVICE, "%s", tt_last_error());
     return TRUE;
 }
 
@@ -142,6 +147,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
         {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
+        {"device", 0, 0, G_OPTION_ARG_INT, &options->device, NULL, NULL},
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
         {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
@@ -212,6 +218,7 @@ void options_print_help(void) {
                   "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
                   "      --memory-limit SIZE   most memory for a picture, as 2G\n"
                   "      --threads N, --backend NAME   at most N threads; see -v --version\n"
+                  "      --device N       which GPU, from 0, with --backend cuda\n"
                   "Speed of this machine, without inputs:\n"
                   "      --benchmark[=full]  turns beside copies: 20 seconds, or minutes for all;\n"
                   "           with --threads, --backend NAME[,NAME...], --report FILE|- (JSON)\n"
@@ -235,4 +242,10 @@ void options_print_version(gboolean verbose) {
         g_print("%s %s%s", i ? "," : "", tt_backend_name(i),
                 tt_backend_check(tt_backend_name(i)) ? " (not on this machine)" : "");
     g_print("\n");
+    char about[200];
+    int gpus = 0;
+    while (!tt_device_describe(gpus, about, sizeof(about)))
+        g_print("GPU %d: %s\n", gpus++, about);
+    if (!gpus)
+        g_print("GPU: %s\n", tt_last_error());
 }

@@ -28,7 +28,7 @@ typedef struct {
     RawGeometry raw;
     char **backends; /* as often as --backend was given, or NULL */
     char *backend;   /* the last of them, or NULL */
-    int threads;
+    int threads, device;
     gsize memory_limit;
 
     gboolean benchmark, benchmark_full;

@@ -74,7 +74,8 @@ static gboolean start_frame(Turned *t, GError **error) {
                               .memory_limit = t->options->memory_limit,
                               .backend = t->options->backend,
                               .threads = (guint)t->options->threads,
-                              .cancel = t->cancel};
+                              .cancel = t->cancel,
+                              .device = t->options->device};
     TtStatus status = tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
     if (status == TT_ERROR_MEMORY)
         return fault(error, STATUS_FAILED, "%s: raise --memory-limit or free memory", tt_last_error());
@@ -121,7 +122,7 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
     t->reader = reader;
     t->turn = turn;
     t->options = options;
-    t->how = (TtOptions){sizeof(t->how), options->backend, (guint)options->threads};
+    t->how = (TtOptions){sizeof(t->how), options->backend, (guint)options->threads, options->device};
     t->cancel = cancel;
     t->result = reader->shape;
     t->result.width = tt_swaps_axes(turn) ? reader->shape.height : reader->shape.width;

@@ -49,6 +49,7 @@ typedef struct {
     /* Looked at by every put and read; once it is not 0 they answer TT_ERROR_CANCELLED. May be set from
      * another thread or a signal handler. */
     const volatile int *cancel;
+    int device; /* as in TtOptions */
 } TtFrameOptions;
 
 /* Makes a frame for a picture of the width, height, channels, sample format and layout of shape (its
