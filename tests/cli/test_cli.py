@@ -427,6 +427,15 @@ class NothingLost(CommandTest):
         os.umask(mask)
         self.assertEqual(os.stat(self.path("out.png")).st_mode & 0o7777, 0o640)
 
+    def test_attributes_are_kept_in_place(self):
+        source = self.write("in.png", pngs.png(5, 3))
+        try:
+            os.setxattr(source, "user.comment", b"mine")
+        except OSError as error:
+            self.skipTest(f"this file system has no attributes: {error}")
+        self.succeeds("--rotate", "90", "--in-place", "in.png")
+        self.assertEqual(os.getxattr(source, "user.comment"), b"mine")
+
     def test_links_in_place(self):
         self.write("in.png", pngs.png(5, 3))
         os.symlink("in.png", self.path("link.png"))
