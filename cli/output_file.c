@@ -44,9 +44,13 @@ gboolean output_file_flush(OutputFile *output, gboolean sync, GError **error) {
 
 /* The mode that a new file gets: all may read and write whom the umask does not stop. */
 static mode_t default_mode(void) {
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+    static gsize mode; /* the mask can only be read by setting it, for all threads: so once */
+    if (g_once_init_enter(&mode)) {
+        mode_t mask = umask(0);
+        umask(mask);
+        g_once_init_leave(&mode, (0666 & ~mask) | S_IFREG); /* not 0 in any case */
+    }
+    return (mode_t)mode & 07777;
 }
 
 /* Extended attributes as the original's, access control lists among them, as far as the file system and the
