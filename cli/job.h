@@ -23,6 +23,7 @@ typedef struct {
     Reader *reader;
     TtOrientation turn; /* of the stored pixels */
     gboolean tag_used;  /* the turn includes the file's tag */
+    gsize memory;       /* taken from the budget */
     Turned *turned;
     OutputFile output;
 } Job;

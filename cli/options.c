@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../kernels/frame/budget.h"
 #include "formats/format.h"
+#include "formats/png_deflate.h"
+#include "formats/png_filter.h"
 #include "say.h"
 
 static void add_operation(Options *options, TtOrientation o) {
@@ -58,6 +61,21 @@ static gboolean parse_raw(const char *name, const char *value, gpointer data, GE
     /* The library counts bits of a sample in 32 bits. */
     return (good && raw->bytes <= G_MAXUINT32 / 8) ||
            fault(error, STATUS_USAGE, "%s takes WIDTHxHEIGHTxBYTES, as 640x480x3, not '%s'", name, value);
+}
+
+static gboolean parse_filter(const char *name, const char *value, gpointer data, GError **error) {
+    static const struct {
+        const char *name;
+        guint set;
+    } words[] = {{"none", FILTER_NONE},       {"sub", FILTER_SUB},     {"up", FILTER_UP},
+                 {"average", FILTER_AVERAGE}, {"paeth", FILTER_PAETH}, {"adaptive", FILTERS_ALL}};
+    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+        if (!strcmp(value, words[i].name)) {
+            ((Options *)data)->png_filters = words[i].set;
+            return TRUE;
+        }
+    return fault(error, STATUS_USAGE, "%s takes none, sub, up, average, paeth or adaptive, not '%s'", name,
+                 value);
 }
 
 static gboolean parse_size(const char *name, const char *value, gpointer data, GError **error) {
@@ -120,6 +138,11 @@ static gboolean check(const Options *o, GError **error) {
         return FALSE;
     if (o->device && (!o->backend || strcmp(o->backend, "cuda")))
         return fault(error, STATUS_USAGE, "--device names a GPU for --backend cuda, and goes with it");
+    if (o->jobs < 0)
+        return fault(error, STATUS_USAGE, "--jobs takes a number from 1, or 0 for all cores, not %d",
+                     o->jobs);
+    if (o->png_level < 0 || o->png_level > 9)
+        return fault(error, STATUS_USAGE, "--png-level takes a number from 0 to 9, not %d", o->png_level);
     if (inputs == 0)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     TtStatus status = tt_backend_check(o->backend);
@@ -146,8 +169,12 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"in-place", 0, 0, G_OPTION_ARG_NONE, &options->in_place, NULL, NULL},
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
         {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
+        {"strip", 0, 0, G_OPTION_ARG_NONE, &options->strip, NULL, NULL},
+        {"png-level", 0, 0, G_OPTION_ARG_INT, &options->png_level, NULL, NULL},
+        {"png-filter", 0, 0, G_OPTION_ARG_CALLBACK, parse_filter, NULL, NULL},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
         {"device", 0, 0, G_OPTION_ARG_INT, &options->device, NULL, NULL},
+        {"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, NULL, NULL},
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
         {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
@@ -159,7 +186,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->inputs, NULL, NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
     };
-    *options = (Options){.operation = TT_NONE};
+    *options = (Options){.operation = TT_NONE, .png_level = PNG_LEVEL_DEFAULT};
     GOptionContext *context = g_option_context_new(NULL);
     GOptionGroup *group = g_option_group_new("imgtranspose", "", "", options, NULL);
     g_option_group_add_entries(group, entries);
@@ -180,6 +207,10 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
     if (!options->operation_named)
         options->operation = TT_TRANSPOSE;
     return TRUE;
+}
+
+gsize options_memory(const Options *options) {
+    return options->memory_limit ? options->memory_limit : tt_memory_allowed();
 }
 
 void options_clear(Options *options) {
@@ -214,9 +245,14 @@ void options_print_help(void) {
                   "  -d, --directory DIR  outputs have the inputs' names, in this folder\n"
                   "      --in-place       replace each input by its synced and verified turn\n"
                   "      --overwrite      replace outputs that exist\n"
-                  "Limits and formats:\n"
+                  "Formats:\n"
+                  "      --strip          drop all that is not needed to show the picture\n"
+                  "      --png-level N    0 to 9: as small as libpng makes it at this level\n"
+                  "      --png-filter NAME  none, sub, up, average, paeth or adaptive\n"
                   "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
-                  "      --memory-limit SIZE   most memory for a picture, as 2G\n"
+                  "Limits:\n"
+                  "  -j, --jobs N         at most N files at once; otherwise as many as cores\n"
+                  "      --memory-limit SIZE   most memory for pictures, as 2G\n"
                   "      --threads N, --backend NAME   at most N threads; see -v --version\n"
                   "      --device N       which GPU, from 0, with --backend cuda\n"
                   "Speed of this machine, without inputs:\n"

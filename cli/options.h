@@ -8,6 +8,9 @@
 #include <glib.h>
 #include <tiletranspose/tt.h>
 
+#include "budget.h"
+#include "cores.h"
+
 /* A raw buffer's geometry: rows of width pixels of so many bytes, without gaps. */
 typedef struct {
     gboolean given;
@@ -26,20 +29,31 @@ typedef struct {
     gboolean overwrite;
 
     RawGeometry raw;
-    char **backends; /* as often as --backend was given, or NULL */
-    char *backend;   /* the last of them, or NULL */
+    int png_level;     /* 0 to 9 */
+    guint png_filters; /* a set of formats/png_filter.h; 0: what suits the pixels */
+    gboolean strip;    /* drop what is not needed to show the picture */
+    char **backends;   /* as often as --backend was given, or NULL */
+    char *backend;     /* the last of them, or NULL */
     int threads, device;
+    int jobs; /* files at once; 0: as many as cores */
     gsize memory_limit;
 
     gboolean benchmark, benchmark_full;
     char *report; /* of the benchmark; "-" is stdout, or NULL */
 
     gboolean quiet, verbose, help, version;
+
+    /* What the files of a run share; not from the command line. */
+    Cores *cores;
+    Budget *budget;
 } Options;
 
 /* Fills options from the arguments, or says in error what is wrong with them. */
 gboolean options_parse(Options *options, int argc, char **argv, GError **error);
 void options_clear(Options *options);
+
+/* The most bytes of memory for a picture: --memory-limit, or what the machine and the cgroup allow. */
+gsize options_memory(const Options *options);
 
 /* The texts of --help and --version, on stdout. */
 void options_print_help(void);

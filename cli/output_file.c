@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "say.h"
@@ -43,28 +44,51 @@ gboolean output_file_flush(OutputFile *output, gboolean sync, GError **error) {
 
 /* The mode that a new file gets: all may read and write whom the umask does not stop. */
 static mode_t default_mode(void) {
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+    static gsize mode; /* the mask can only be read by setting it, for all threads: so once */
+    if (g_once_init_enter(&mode)) {
+        mode_t mask = umask(0);
+        umask(mask);
+        g_once_init_leave(&mode, (0666 & ~mask) | S_IFREG); /* not 0 in any case */
+    }
+    return (mode_t)mode & 07777;
 }
 
-/* Owner and group as the original's, where that is allowed: root may give a file away, others may give it
- * to a group that they belong to. Where it is not, rights that were meant for that owner or group are not
- * given to another. */
-static gboolean take_over(int fd, const struct stat *original) {
+/* Extended attributes as the original's, access control lists among them, as far as the file system and the
+ * user's rights allow. FALSE if there is an access control list that could not be kept. */
+static gboolean copy_attributes(int fd, const char *original) {
+    static const char acl[] = "system.posix_acl_access";
+    char names[4096], value[65536];
+    ssize_t size = listxattr(original, names, sizeof(names));
+    gboolean kept = TRUE;
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        ssize_t length = getxattr(original, name, value, sizeof(value));
+        if (length < 0 || fsetxattr(fd, name, value, (size_t)length, 0))
+            kept = kept && strcmp(name, acl);
+    }
+    return kept;
+}
+
+/* Owner, group, mode and attributes as the original's, where that is allowed: root may give a file away,
+ * others may give it to a group that they belong to. Where it is not, rights that were meant for that owner
+ * or group are not given to another. */
+static gboolean take_over(int fd, const char *path, const struct stat *original) {
     if (!original)
         return !fchmod(fd, default_mode());
-    mode_t mode = original->st_mode & 07777;
+    mode_t mode = original->st_mode & 07777, others = mode & 07;
     struct stat own;
     if (fstat(fd, &own))
         return FALSE;
-    if (own.st_gid != original->st_gid && fchown(fd, (uid_t)-1, original->st_gid)) {
-        mode_t others = mode & 07;
+    gboolean group = own.st_gid == original->st_gid || !fchown(fd, (uid_t)-1, original->st_gid);
+    gboolean owner = own.st_uid == original->st_uid || !fchown(fd, original->st_uid, (gid_t)-1);
+    if (!group)
         mode = (mode & ~(mode_t)02070) | others << 3;
-    }
-    if (own.st_uid != original->st_uid && fchown(fd, original->st_uid, (gid_t)-1))
+    if (!owner)
         mode &= ~(mode_t)06000;
-    return !fchmod(fd, mode); /* last, since a new owner clears the set-id bits */
+    if (fchmod(fd, mode)) /* after the owner, since a new one clears the set-id bits */
+        return FALSE;
+    if (!group || !owner || copy_attributes(fd, path))
+        return TRUE;
+    return !fchmod(fd, (mode & ~(mode_t)070) | others << 3); /* its group bits were those of the list */
 }
 
 static int move_into_place(const OutputFile *output, gboolean replace) {
@@ -101,7 +125,7 @@ static gboolean is_unchanged(const char *path, const struct stat *before) {
 
 gboolean output_file_commit(OutputFile *output, const struct stat *original, gboolean replace,
                             GError **error) {
-    if (!take_over(fileno(output->file), original))
+    if (!take_over(fileno(output->file), output->path, original))
         return system_fault(error, "set the output's permissions", errno);
     int failed = fclose(output->file);
     output->file = NULL;

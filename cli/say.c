@@ -14,6 +14,7 @@
 
 static Loudness loudness = NORMAL;
 static FILE *alone; /* where messages go once the libraries are silenced, else NULL */
+static GMutex lock; /* of `alone`, for threads at once */
 
 G_DEFINE_QUARK(imgtranspose_error, command_error)
 
@@ -62,9 +63,7 @@ void say_set_loudness(Loudness wanted) {
     loudness = wanted;
 }
 
-void say_alone(void) {
-    if (alone || loudness == VERBOSE)
-        return;
+static void silence_others(void) {
     int own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (own >= 0 && nowhere >= 0 && (alone = fdopen(own, "w"))) {
         setvbuf(alone, NULL, _IOLBF, 0);
@@ -74,6 +73,15 @@ void say_alone(void) {
     }
     if (nowhere >= 0)
         close(nowhere);
+}
+
+void say_alone(void) {
+    if (loudness == VERBOSE)
+        return;
+    g_mutex_lock(&lock);
+    if (!alone)
+        silence_others();
+    g_mutex_unlock(&lock);
 }
 
 char *shown_name(const char *file) {
@@ -96,8 +104,10 @@ char *shown_name(const char *file) {
 static void say(const char *file, const char *kind, const char *format, va_list args) {
     char *text = g_strdup_vprintf(format, args), *shown = shown_name(text),
          *name = file ? shown_name(file) : NULL;
+    g_mutex_lock(&lock);
     fprintf(alone ? alone : stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "",
             shown);
+    g_mutex_unlock(&lock);
     g_free(text);
     g_free(shown);
     g_free(name);

@@ -46,7 +46,21 @@ static void decide_turn(Job *job) {
 }
 
 static gboolean nothing_to_do(const Job *job) {
-    return job->turn == TT_NONE && !job->tag_used;
+    return job->turn == TT_NONE && !job->tag_used && !job->options->strip;
+}
+
+/* Waits for the memory that the turn will hold, while other files may have the core. */
+static gboolean take_memory(Job *job, GError **error) {
+    gsize bytes = turned_memory(job->reader, job->turn);
+    if (job->options->in_place)
+        bytes += job->reader->held; /* the copy, which is decoded as the original was */
+    cores_leave(job->options->cores);
+    gboolean taken = !bytes || budget_take(job->options->budget, bytes, job->cancel);
+    cores_join(job->options->cores);
+    if (!taken)
+        return fault(error, STATUS_SIGNAL, "interrupted");
+    job->memory = bytes;
+    return TRUE;
 }
 
 /* A turn that loses something is said to; it never replaces the only copy. */
@@ -128,9 +142,8 @@ static gboolean turn_job(Job *job, GError **error) {
         say_note(job->task->input, "nothing to turn, left as it is");
         return TRUE;
     }
-    if (!nothing_to_do(job) && !check_loss(job, error))
-        return FALSE;
-    if (!output_file_open(&job->output, job->task->output, error))
+    if ((!nothing_to_do(job) && !check_loss(job, error)) || !take_memory(job, error) ||
+        !output_file_open(&job->output, job->task->output, error))
         return FALSE;
     gboolean written = nothing_to_do(job)
                            ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
@@ -158,5 +171,7 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
         job.reader->format->close(job.reader);
     if (job.input)
         fclose(job.input);
+    if (job.memory)
+        budget_give(job.options->budget, job.memory);
     return done;
 }

@@ -10,8 +10,8 @@
 
 #include "say.h"
 
-/* Bytes of a piece and its turned twin. */
-static const gsize piece_limit = 64 << 20;
+/* Bytes of a piece and its turned twin, from a file and from memory, where large pieces gain nothing. */
+static const gsize piece_limit = 64 << 20, held_piece_limit = 8 << 20;
 
 struct Turned {
     Reader *reader;
@@ -57,10 +57,11 @@ static gboolean make_band(TtImage *band, const TtImage *like, gsize width, gsize
 }
 
 static gboolean start_walk(Turned *t, GError **error) {
-    TtPlanOptions options = {sizeof(options), piece_limit, t->reader->tile_width, t->reader->tile_height,
-                             TRUE};
-    if (t->options->memory_limit)
-        options.memory_limit = smaller(options.memory_limit, t->options->memory_limit);
+    gsize held = t->reader->held, limit = t->options->memory_limit;
+    TtPlanOptions options = {sizeof(options), held ? held_piece_limit : piece_limit, t->reader->tile_width,
+                             t->reader->tile_height, TRUE};
+    if (limit)
+        options.memory_limit = smaller(options.memory_limit, limit > held ? limit - held : 1);
     if (tt_plan(&t->reader->shape, t->turn, &options, &t->plan))
         return fault(error, STATUS_FAILED, "%s: raise --memory-limit", tt_last_error());
     gsize width = t->plan.width, height = t->plan.height; /* of the largest piece */
@@ -114,6 +115,14 @@ static void end_page(Turned *t) {
 
 static gboolean on_last_page(const Turned *t) {
     return t->page + 1 == t->reader->pages;
+}
+
+gsize turned_memory(const Reader *reader, TtOrientation turn) {
+    gsize row = row_bytes(&reader->shape), height = reader->shape.height;
+    gsize whole = row > G_MAXSIZE / 2 / height ? G_MAXSIZE / 2 : row * height;
+    if (reader->anywhere)
+        return reader->held + smaller(reader->held ? held_piece_limit : piece_limit, 2 * whole);
+    return keeps_order(turn) ? 0 : whole;
 }
 
 Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,

@@ -16,6 +16,9 @@ typedef struct Turned Turned;
 Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
                    GError **error);
 
+/* The bytes of pixels that a turn of this picture holds at once, beside a few bands. */
+gsize turned_memory(const Reader *reader, TtOrientation turn);
+
 /* The picture, or each of its pages, as it comes out; its data is NULL. */
 TtImage turned_shape(const Turned *turned);
 

@@ -60,9 +60,12 @@ static gboolean same_rows(Job *job, Turned *expected, Turned *written, GError **
     return TRUE;
 }
 
-/* Bare pixels have no header that says how they were turned. */
+/* Bare pixels have no header that says how they were turned; and what a reader holds leaves less memory for
+ * the other. */
 static Options options_of_copy(const Job *job) {
     Options options = *job->options;
+    if (options.memory_limit)
+        options.memory_limit -= MIN(options.memory_limit - 1, job->reader->held);
     if (tt_swaps_axes(job->turn)) {
         options.raw.width = job->options->raw.height;
         options.raw.height = job->options->raw.width;

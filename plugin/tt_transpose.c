@@ -140,7 +140,8 @@ static gboolean forgets_columns(const TtTranspose *self) {
            in->dhint == VIPS_DEMAND_STYLE_SMALLTILE && in->Ysize > in->Xsize;
 }
 
-/* Keeps two columns of large tiles, or of smaller ones if they are very long. */
+/* Keeps two columns of large tiles, or of smaller ones if they are very long. Where the caller's limit has no
+ * room for them none are kept: decoding tiles again is slow, and right. */
 static int keep_columns(TtTranspose *self) {
     const guint64 limit = self->memory_limit ? self->memory_limit : (guint64)512 << 20;
     int edge = 512;
@@ -151,6 +152,8 @@ static int keep_columns(TtTranspose *self) {
         if (2 * column_bytes <= limit || edge == 128)
             break;
     }
+    if (self->memory_limit && 2 * column_bytes > self->memory_limit)
+        return 0;
     if (vips_tilecache(self->in, &self->source, "tile_width", edge, "tile_height", edge, "max_tiles",
                        2 * ((self->in->Ysize - 1) / edge + 2), "threaded", TRUE, NULL))
         return -1;

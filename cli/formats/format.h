@@ -23,11 +23,12 @@ typedef struct Format Format;
 /* An open file, as its codec describes it. */
 typedef struct {
     const Format *format;
-    const char *path;              /* for messages; owned by the caller of open */
-    TtImage shape;                 /* size and pixel format of a page; its data is NULL */
-    gsize pages;                   /* at least 1 */
-    TtOrientation tag;             /* what the file says makes it upright; TT_NONE if it says nothing */
-    gboolean anywhere;             /* read_rect works; otherwise read_rows, in order and once */
+    const char *path;  /* for messages; owned by the caller of open */
+    TtImage shape;     /* size and pixel format of a page; its data is NULL */
+    gsize pages;       /* at least 1 */
+    TtOrientation tag; /* what the file says makes it upright; TT_NONE if it says nothing */
+    gboolean anywhere; /* read_rect works; otherwise read_rows, in order and once */
+    gsize held;        /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
     const char

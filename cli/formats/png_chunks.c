@@ -8,19 +8,17 @@
  */
 #include "png_chunks.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "../say.h"
+#include "deflate.h"
 #include "orientation_tag.h"
 
 enum {
     SIGNATURE = 8,
-    FRAME = 12,                   /* length, type and checksum around a chunk's data */
-    MOST_TEXT = 64 * 1024 * 1024, /* of a compressed text that may hold a tag */
+    FRAME = 12,          /* length, type and checksum around a chunk's data */
+    MOST_TEXT = 4 << 20, /* bytes of a packed text that are looked at for a tag */
 };
 
 static void free_chunk(gpointer chunk) {
@@ -31,77 +29,104 @@ static void free_chunk(gpointer chunk) {
 void png_chunks_clear(PngChunks *chunks) {
     if (chunks->list)
         g_ptr_array_unref(chunks->list);
-    chunks->list = NULL;
-}
-
-static guint32 big_endian(const guint8 *p) {
-    return (guint32)p[0] << 24 | (guint32)p[1] << 16 | (guint32)p[2] << 8 | p[3];
+    if (chunks->loss)
+        g_string_free(chunks->loss, TRUE);
+    *chunks = (PngChunks){0};
 }
 
 static gboolean is_type(const char *type, const char *wanted) {
     return !memcmp(type, wanted, 4);
 }
 
-static gboolean read_at(int fd, guint8 *to, gsize n, goffset offset, GError **error) {
-    while (n) {
-        ssize_t got = pread(fd, to, n, offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? system_fault(error, "read it", errno)
-                           : fault(error, STATUS_FAILED, "became shorter while it was read: try again");
-        to += got;
-        n -= (gsize)got;
-        offset += got;
-    }
-    return TRUE;
-}
-
 /* ---- The orientation tag ---------------------------------------------------------------------------- */
 
-/* Bytes written as hexadecimal digits among white space: a "Raw profile type ..." text, whose first two
- * lines are a name and a length. Calls find on them and writes back what it changed. */
-static int profile_orientation(guint8 *text, gsize size, int (*find)(guint8 *, gsize, gboolean),
-                               gboolean reset) {
-    gsize start = 0;
-    for (int lines = 0; start < size && lines < 3; start++)
-        lines += text[start] == '\n';
-    GByteArray *bytes = g_byte_array_new();
-    GArray *digits = g_array_new(FALSE, FALSE, sizeof(guint8 *));
-    for (gsize i = start; i < size; i++)
-        if (g_ascii_isxdigit(text[i])) {
-            guint8 *digit = text + i;
-            g_array_append_val(digits, digit);
-        }
-    for (guint i = 0; i + 1 < digits->len; i += 2) {
-        guint8 byte = (guint8)(g_ascii_xdigit_value(*(char *)g_array_index(digits, guint8 *, i)) << 4 |
-                               g_ascii_xdigit_value(*(char *)g_array_index(digits, guint8 *, i + 1)));
-        g_byte_array_append(bytes, &byte, 1);
-    }
-    int found = find(bytes->data, bytes->len, reset);
-    for (guint i = 0; found && reset && i < bytes->len; i++) {
-        static const char hex[] = "0123456789abcdef";
-        guint8 *high = g_array_index(digits, guint8 *, 2 * i),
-               *low = g_array_index(digits, guint8 *, 2 * i + 1);
-        if ((guint8)(g_ascii_xdigit_value((char)*high) << 4 | g_ascii_xdigit_value((char)*low)) ==
-            bytes->data[i])
+typedef int (*FindTag)(guint8 *block, gsize size, gboolean reset);
+
+/* The texts that may hold a tag: as it is, or as hexadecimal digits among white space. What speaks first has
+ * the highest rank. */
+enum { RANK_XMP = 1, RANK_PROFILE, RANK_EXIF };
+static const struct {
+    const char *keyword;
+    FindTag find;
+    gboolean digits;
+    int rank;
+} carriers[] = {
+    {"Raw profile type exif", exif_orientation, TRUE, RANK_PROFILE},
+    {"Raw profile type APP1", exif_orientation, TRUE, RANK_PROFILE},
+    {"Raw profile type APP1", xmp_orientation, TRUE, RANK_XMP},
+    {"Raw profile type xmp", xmp_orientation, TRUE, RANK_XMP},
+    {"XML:com.adobe.xmp", xmp_orientation, FALSE, RANK_XMP},
+};
+
+/* What a chunk states: the highest rank and its tag; rank 0 if there is none. */
+typedef struct {
+    int rank, tag;
+} Statement;
+
+static void state(Statement *s, int rank, int tag) {
+    if (tag && rank > s->rank)
+        *s = (Statement){rank, tag};
+}
+
+static gboolean may_state(const char *keyword) {
+    for (gsize i = 0; i < G_N_ELEMENTS(carriers); i++)
+        if (!strcmp(keyword, carriers[i].keyword))
+            return TRUE;
+    return FALSE;
+}
+
+/* The digits of a "Raw profile type ..." text begin behind two lines with a name and a length. */
+static guint8 *first_digit(guint8 *text, const guint8 *end) {
+    for (int lines = 0; text < end && lines < 3; text++)
+        lines += *text == '\n';
+    return text;
+}
+
+/* Writes bytes over the digits that stand for them, but only over those that differ. */
+static void write_digits(guint8 *text, const guint8 *end, const GByteArray *bytes) {
+    gsize n = 0;
+    for (; text < end && n < 2 * (gsize)bytes->len; text++) {
+        if (!g_ascii_isxdigit(*text))
             continue;
-        *high = (guint8)hex[bytes->data[i] >> 4];
-        *low = (guint8)hex[bytes->data[i] & 15];
+        int value = n % 2 ? bytes->data[n / 2] & 15 : bytes->data[n / 2] >> 4;
+        if (g_ascii_xdigit_value((char)*text) != value)
+            *text = (guint8) "0123456789abcdef"[value];
+        n++;
     }
+}
+
+static int find_in_digits(guint8 *text, gsize size, FindTag find, gboolean reset) {
+    const guint8 *end = text + size;
+    guint8 *start = first_digit(text, end);
+    GByteArray *bytes = g_byte_array_new();
+    int high = -1;
+    for (const guint8 *p = start; p < end && bytes->len < MOST_TEXT; p++) {
+        int value = g_ascii_xdigit_value((char)*p);
+        if (value < 0)
+            continue;
+        if (high < 0) {
+            high = value;
+            continue;
+        }
+        guint8 byte = (guint8)(high * 16 + value);
+        g_byte_array_append(bytes, &byte, 1);
+        high = -1;
+    }
+    int found = bytes->len ? find(bytes->data, bytes->len, reset) : 0;
+    if (found && reset)
+        write_digits(start, end, bytes);
     g_byte_array_unref(bytes);
-    g_array_unref(digits);
     return found;
 }
 
-static int text_orientation(const char *keyword, guint8 *text, gsize size, gboolean reset) {
-    if (!strcmp(keyword, "XML:com.adobe.xmp"))
-        return xmp_orientation(text, size, reset);
-    if (!strcmp(keyword, "Raw profile type xmp"))
-        return profile_orientation(text, size, xmp_orientation, reset);
-    if (!strcmp(keyword, "Raw profile type exif") || !strcmp(keyword, "Raw profile type APP1"))
-        return profile_orientation(text, size, exif_orientation, reset);
-    return 0;
+static Statement text_statement(const char *keyword, guint8 *text, gsize size, gboolean reset) {
+    Statement s = {0, 0};
+    for (gsize i = 0; i < G_N_ELEMENTS(carriers); i++)
+        if (!strcmp(keyword, carriers[i].keyword))
+            state(&s, carriers[i].rank,
+                  carriers[i].digits ? find_in_digits(text, size, carriers[i].find, reset)
+                                     : carriers[i].find(text, size, reset));
+    return s;
 }
 
 static GByteArray *inflated(const guint8 *data, gsize size) {
@@ -118,19 +143,20 @@ static GByteArray *inflated(const guint8 *data, gsize size) {
             status = Z_DATA_ERROR;
     }
     inflateEnd(&z);
-    if (status == Z_STREAM_END)
+    if (status == Z_STREAM_END && text->len)
         return text;
     g_byte_array_unref(text);
     return NULL;
 }
 
 /* A text that is compressed from `start` on: inflated, looked at, and deflated again if it was changed. */
-static int compressed_orientation(GByteArray *data, gsize start, const char *keyword, gboolean reset) {
+static Statement compressed_statement(GByteArray *data, gsize start, const char *keyword, gboolean reset) {
     GByteArray *text = inflated(data->data + start, data->len - start);
     if (!text)
-        return 0;
-    int found = text_orientation(keyword, text->data, text->len, reset);
-    if (found && reset) {
+        return (Statement){0, 0};
+    guint8 *before = g_memdup2(text->data, text->len);
+    Statement s = text_statement(keyword, text->data, text->len, reset);
+    if (memcmp(before, text->data, text->len)) {
         uLongf size = compressBound(text->len);
         guint8 *packed = g_malloc(size);
         if (compress2(packed, &size, text->data, text->len, Z_BEST_COMPRESSION) == Z_OK) {
@@ -139,136 +165,309 @@ static int compressed_orientation(GByteArray *data, gsize start, const char *key
         }
         g_free(packed);
     }
+    g_free(before);
     g_byte_array_unref(text);
-    return found;
+    return s;
 }
 
 /* What a text chunk states. Its keyword ends with a zero byte; then zTXt has a method, iTXt a flag, a
  * method and two more strings, before the text begins. */
-static int text_chunk_orientation(Chunk *chunk, gboolean reset) {
+static Statement text_chunk_statement(Chunk *chunk, gboolean reset) {
+    static const Statement nothing = {0, 0};
     guint8 *data = chunk->data->data, *end = data + chunk->data->len, *p = memchr(data, 0, chunk->data->len);
-    if (!p || !++p)
-        return 0;
-    const char *keyword = (const char *)data;
+    if (!p || !may_state((const char *)data))
+        return nothing;
+    p++;
     gboolean compressed = is_type(chunk->type, "zTXt");
     if (is_type(chunk->type, "iTXt")) {
         if (end - p < 2)
-            return 0;
+            return nothing;
         compressed = p[0] == 1;
         p += 2;
         for (int strings = 0; strings < 2; strings++, p++)
             if (!(p = memchr(p, 0, (gsize)(end - p))))
-                return 0;
+                return nothing;
     } else if (compressed) {
         p++;
     }
-    if (p > end)
-        return 0;
-    if (compressed) {
-        char *name = g_strdup(keyword); /* the data may move */
-        int found = compressed_orientation(chunk->data, (gsize)(p - data), name, reset);
-        g_free(name);
-        return found;
-    }
-    return text_orientation(keyword, p, (gsize)(end - p), reset);
+    if (p >= end)
+        return nothing;
+    if (!compressed)
+        return text_statement((const char *)data, p, (gsize)(end - p), reset);
+    char *keyword = g_strdup((const char *)data); /* the data may move */
+    Statement s = compressed_statement(chunk->data, (gsize)(p - data), keyword, reset);
+    g_free(keyword);
+    return s;
 }
 
-static int chunk_orientation(Chunk *chunk, gboolean reset) {
-    if (is_type(chunk->type, "eXIf"))
-        return exif_orientation(chunk->data->data, chunk->data->len, reset);
+static Statement chunk_statement(Chunk *chunk, gboolean reset) {
+    if (is_type(chunk->type, "eXIf")) {
+        int tag = exif_orientation(chunk->data->data, chunk->data->len, reset);
+        return (Statement){tag ? RANK_EXIF : 0, tag};
+    }
     if (is_type(chunk->type, "tEXt") || is_type(chunk->type, "zTXt") || is_type(chunk->type, "iTXt"))
-        return text_chunk_orientation(chunk, reset);
-    return 0;
+        return text_chunk_statement(chunk, reset);
+    return (Statement){0, 0};
 }
 
-/* eXIf speaks first, then a raw profile, then XMP. */
 static TtOrientation find_tag(GPtrArray *list) {
-    int best = TT_NONE, best_rank = 0;
+    Statement best = {0, TT_NONE};
     for (guint i = 0; i < list->len; i++) {
-        Chunk *chunk = list->pdata[i];
-        int found = chunk_orientation(chunk, FALSE);
-        int rank = !found ? 0 : is_type(chunk->type, "eXIf") ? 3 : is_type(chunk->type, "iTXt") ? 1 : 2;
-        if (rank > best_rank) {
-            best = found;
-            best_rank = rank;
-        }
+        Statement s = chunk_statement(list->pdata[i], FALSE);
+        state(&best, s.rank, s.tag);
     }
-    return (TtOrientation)best;
+    return (TtOrientation)best.tag;
+}
+
+/* ---- Where a chunk belongs -------------------------------------------------------------------------- */
+
+enum { ONCE = 1, SHOWN = 2, PLACELESS = 4 };
+
+/* What the PNG specification and its extensions say of their chunks: the places from `first` to `last` are
+ * legal; ONCE: there is one; SHOWN: the picture looks different without it; PLACELESS: it says nothing of
+ * places in the picture. */
+static const struct {
+    char type[5];
+    ChunkPlace first, last;
+    int is;
+} known[] = {
+    {"cHRM", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"gAMA", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"iCCP", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"sRGB", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"cICP", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"mDCV", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"cLLI", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"mDCv", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS}, /* these two as drafts spelled them */
+    {"cLLi", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | SHOWN | PLACELESS},
+    {"sBIT", BEFORE_PALETTE, BEFORE_PALETTE, ONCE | PLACELESS},
+    {"tRNS", BEFORE_PIXELS, BEFORE_PIXELS, ONCE | SHOWN | PLACELESS},
+    {"bKGD", BEFORE_PIXELS, BEFORE_PIXELS, ONCE | SHOWN | PLACELESS},
+    {"hIST", BEFORE_PIXELS, BEFORE_PIXELS, ONCE | PLACELESS},
+    {"pHYs", BEFORE_PALETTE, BEFORE_PIXELS, ONCE | SHOWN | PLACELESS},
+    {"sPLT", BEFORE_PALETTE, BEFORE_PIXELS, PLACELESS},
+    {"pCAL", BEFORE_PALETTE, BEFORE_PIXELS, ONCE | PLACELESS},
+    {"sCAL", BEFORE_PALETTE, BEFORE_PIXELS, ONCE | PLACELESS},
+    {"oFFs", BEFORE_PALETTE, BEFORE_PIXELS, ONCE},
+    {"vpAg", BEFORE_PALETTE, AFTER_PIXELS, ONCE},
+    {"caNv", BEFORE_PALETTE, AFTER_PIXELS, ONCE},
+    {"sTER", BEFORE_PALETTE, BEFORE_PIXELS, ONCE},
+    {"tIME", BEFORE_PALETTE, AFTER_PIXELS, ONCE | PLACELESS},
+    {"eXIf", BEFORE_PALETTE, AFTER_PIXELS, ONCE | PLACELESS},
+};
+
+/* The chunk's row in the table, or -1. */
+static int known_as(const char *type) {
+    for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+        if (is_type(type, known[i].type))
+            return (int)i;
+    return -1;
+}
+
+static gboolean is(const Chunk *chunk, int what) {
+    int i = known_as(chunk->type);
+    return i >= 0 && known[i].is & what;
+}
+
+static ChunkPlace legal_place(const Chunk *chunk, gboolean palette) {
+    int i = known_as(chunk->type);
+    if (i < 0)
+        return chunk->place;
+    /* Without a palette, all places before the pixels are one. */
+    if (!palette && chunk->place != AFTER_PIXELS)
+        return chunk->place;
+    return CLAMP(chunk->place, known[i].first, known[i].last);
+}
+
+/* An earlier chunk of this type, NULL if there is none. */
+static const Chunk *earlier(const PngChunks *chunks, const char *type) {
+    for (guint i = 0; i < chunks->list->len; i++) {
+        const Chunk *chunk = chunks->list->pdata[i];
+        if (is_type(chunk->type, type))
+            return chunk;
+    }
+    return NULL;
 }
 
 /* ---- Reading ---------------------------------------------------------------------------------------- */
 
-static gboolean read_chunk(int fd, const char *path, goffset offset, guint32 size, const char *type,
-                           ChunkPlace place, PngChunks *chunks, GError **error) {
-    guint8 stored[4];
-    Chunk *chunk = g_new0(Chunk, 1);
-    memcpy(chunk->type, type, 4);
-    chunk->place = place;
-    chunk->data = g_byte_array_new();
-    g_byte_array_set_size(chunk->data, size);
-    if (!read_at(fd, chunk->data->data, size, offset + 8, error) ||
-        !read_at(fd, stored, 4, offset + 8 + size, error)) {
-        free_chunk(chunk);
-        return FALSE;
-    }
-    uLong sum = crc32(crc32(0, NULL, 0), (const Bytef *)type, 4);
-    if (size)
-        sum = crc32(sum, chunk->data->data, size);
-    if (sum != big_endian(stored)) {
-        say_warning(path, "the chunk %s has a bad checksum and is left out", chunk->type);
-        free_chunk(chunk);
-        return TRUE;
-    }
-    g_ptr_array_add(chunks->list, chunk);
+/* Something that the turned picture will lack: "whose ..., ... and so on". */
+G_GNUC_PRINTF(2, 3)
+static void lose(PngChunks *chunks, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    g_string_append(chunks->loss, chunks->loss->len ? ", " : "whose ");
+    g_string_append_vprintf(chunks->loss, format, args);
+    va_end(args);
+}
+
+/* A chunk without which the picture would look different is not left out. */
+static gboolean drop_damaged(PngChunks *chunks, const Chunk *chunk, GError **error) {
+    if (is_type(chunk->type, "tRNS") || is_type(chunk->type, "eXIf"))
+        return fault(error, STATUS_FAILED,
+                     "is damaged (the checksum of its chunk %s is wrong): restore it from a copy",
+                     chunk->type);
+    lose(chunks, "chunk %s has a bad checksum and is left out", chunk->type);
     return TRUE;
 }
 
-static gboolean walk(int fd, const char *path, goffset file_size, PngChunks *chunks, GError **error) {
+/* Whether a chunk that is the second of its kind must go. The first one is what decoders use. */
+static gboolean is_surplus(PngChunks *chunks, const Chunk *chunk, const char *path) {
+    const Chunk *first = is(chunk, ONCE) ? earlier(chunks, chunk->type) : NULL;
+    if (!first)
+        return FALSE;
+    if (first->data->len == chunk->data->len &&
+        !memcmp(first->data->data, chunk->data->data, chunk->data->len))
+        say_note(path, "the chunk %s is there twice and is written once", chunk->type);
+    else
+        lose(chunks, "second, different chunk %s is left out", chunk->type);
+    return TRUE;
+}
+
+/* A chunk with room for its data, which is all that the file decides the size of before pixels are. */
+static Chunk *new_chunk(PngChunks *chunks, const char *type, ChunkPlace place, guint32 size, gsize limit,
+                        GError **error) {
+    chunks->bytes += size;
+    guint8 *data = chunks->bytes <= limit ? g_try_malloc(MAX(size, 1)) : NULL; /* not NULL if empty either */
+    if (!data) {
+        fault(error, STATUS_FAILED,
+              "holds %.1f MB beside its pixels (up to its chunk %.4s), more memory than is allowed: raise "
+              "--memory-limit or free memory",
+              (double)chunks->bytes / 1e6, type);
+        return NULL;
+    }
+    Chunk *chunk = g_new0(Chunk, 1);
+    memcpy(chunk->type, type, 4);
+    chunk->place = place;
+    chunk->data = g_byte_array_new_take(data, size);
+    return chunk;
+}
+
+static gboolean read_chunk(PngInput *input, goffset offset, Chunk *chunk, PngChunks *chunks, GError **error) {
+    guint32 size = chunk->data->len;
+    guint8 stored[4];
+    if (!png_input_read(input, chunk->data->data, size, offset + 8, error) ||
+        !png_input_read(input, stored, 4, offset + 8 + size, error)) {
+        free_chunk(chunk);
+        return FALSE;
+    }
+    guint32 sum = deflate_crc32(deflate_crc32(0, (const guint8 *)chunk->type, 4), chunk->data->data, size);
+    gboolean good = TRUE;
+    if (sum != png_big_endian(stored))
+        good = drop_damaged(chunks, chunk, error);
+    else if (!is_surplus(chunks, chunk, input->path)) {
+        g_ptr_array_add(chunks->list, chunk);
+        return TRUE;
+    }
+    free_chunk(chunk);
+    return good;
+}
+
+/* The file's end where a chunk should begin. Without its last chunk alone it has lost nothing. */
+static gboolean end_of_file(PngInput *input, goffset offset, PngChunks *chunks, GError **error) {
+    static const guint8 end[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+    guint8 rest[sizeof(end)];
+    gsize n = (gsize)(input->size - offset);
+    if (!png_input_read(input, rest, n, offset, error))
+        return FALSE;
+    if (!chunks->pixel_bytes || memcmp(rest, end, n))
+        return fault(error, STATUS_FAILED, "is cut short: its last chunk is missing; restore it from a copy");
+    lose(chunks, "last chunk is missing and is added");
+    return TRUE;
+}
+
+/* A chunk of pixels: those that follow each other count. */
+static void note_pixels(PngChunks *chunks, goffset offset, guint32 size) {
+    if (!chunks->pixels_end) {
+        chunks->pixels_begin = offset;
+    } else if (offset != chunks->pixels_end) {
+        if (!chunks->scattered)
+            lose(chunks, "pixel data behind other chunks is left out");
+        chunks->scattered = TRUE;
+        return;
+    }
+    chunks->pixels_end = offset + FRAME + (goffset)size;
+    chunks->pixel_bytes += size;
+}
+
+static gboolean walk(PngInput *input, gsize limit, PngChunks *chunks, GError **error) {
     ChunkPlace place = BEFORE_PALETTE;
     for (goffset offset = SIGNATURE;;) {
         guint8 head[8];
-        if (file_size - offset < FRAME)
-            return fault(error, STATUS_FAILED,
-                         "is cut short: its last chunk is missing; restore it from a copy");
-        if (!read_at(fd, head, 8, offset, error))
+        if (input->size - offset < FRAME)
+            return end_of_file(input, offset, chunks, error);
+        if (!png_input_read(input, head, 8, offset, error))
             return FALSE;
-        guint32 size = big_endian(head);
+        guint32 size = png_big_endian(head);
         const char *type = (const char *)head + 4;
         for (int i = 0; i < 4; i++)
             if (!g_ascii_isalpha(type[i]))
                 return fault(error, STATUS_FAILED,
                              "is damaged at byte %" G_GINT64_FORMAT ": restore it from a copy",
                              (gint64)offset);
-        if (size > file_size - offset - FRAME)
+        if (size > G_MAXINT32)
+            return fault(error, STATUS_FAILED,
+                         "is damaged at byte %" G_GINT64_FORMAT
+                         " (a chunk is larger than the format allows): restore it from a copy",
+                         (gint64)offset);
+        if (size > input->size - offset - FRAME)
             return fault(error, STATUS_FAILED,
                          "is cut short: its %.4s chunk at byte %" G_GINT64_FORMAT
                          " reaches past its end; restore it from a copy",
                          type, (gint64)offset);
 
-        if (is_type(type, "IEND"))
+        goffset next = offset + FRAME + (goffset)size;
+        if (is_type(type, "IEND")) {
+            if (next < input->size)
+                lose(chunks, "%" G_GINT64_FORMAT " bytes behind its end are left out",
+                     (gint64)(input->size - next));
             return TRUE;
+        }
         if (is_type(type, "IDAT")) {
-            chunks->pixel_bytes += size;
+            note_pixels(chunks, offset, size);
             place = AFTER_PIXELS;
-        } else if (is_type(type, "PLTE")) {
-            place = BEFORE_PIXELS;
+        } else if (is_type(type, "IHDR") || is_type(type, "PLTE")) {
+            if (place == AFTER_PIXELS)
+                return fault(error, STATUS_FAILED,
+                             "is damaged: its %.4s chunk is behind its pixels; restore it from a copy", type);
+            if (is_type(type, "PLTE")) {
+                place = BEFORE_PIXELS;
+                chunks->palette = TRUE;
+            }
         } else if (is_type(type, "acTL")) {
             chunks->animated = TRUE;
         } else if (g_ascii_islower(type[0])) {
-            if (!read_chunk(fd, path, offset, size, type, place, chunks, error))
+            Chunk *chunk = new_chunk(chunks, type, place, size, limit, error);
+            if (!chunk || !read_chunk(input, offset, chunk, chunks, error))
                 return FALSE;
+        } else {
+            return fault(error, STATUS_FAILED,
+                         "has a chunk %.4s without which its picture is not right, and which this build does "
+                         "not know: convert it with the program that wrote it",
+                         type);
         }
-        offset += FRAME + (goffset)size;
+        offset = next;
     }
 }
 
-gboolean png_chunks_read(FILE *file, const char *path, PngChunks *chunks, GError **error) {
-    struct stat info;
-    *chunks = (PngChunks){.list = g_ptr_array_new_with_free_func(free_chunk)};
-    if (fstat(fileno(file), &info))
-        return system_fault(error, "examine it", errno);
-    if (!walk(fileno(file), path, info.st_size, chunks, error))
+/* Chunks in places that are not legal move to those that are. */
+static void settle(PngChunks *chunks, const char *path) {
+    for (guint i = 0; i < chunks->list->len; i++) {
+        Chunk *chunk = chunks->list->pdata[i];
+        ChunkPlace place = legal_place(chunk, chunks->palette);
+        if (place != chunk->place)
+            say_note(path, "the chunk %s is moved to where it belongs", chunk->type);
+        chunk->place = place;
+    }
+}
+
+gboolean png_chunks_read(PngInput *input, gsize limit, PngChunks *chunks, GError **error) {
+    *chunks = (PngChunks){.list = g_ptr_array_new_with_free_func(free_chunk), .loss = g_string_new(NULL)};
+    if (!walk(input, limit, chunks, error))
         return FALSE;
+    if (!chunks->pixels_end)
+        return fault(error, STATUS_FAILED, "is damaged: it has no pixel data; restore it from a copy");
+    settle(chunks, input->path);
     chunks->tag = find_tag(chunks->list);
     return TRUE;
 }
@@ -299,34 +498,43 @@ static void swap_scale(GByteArray *data) {
     g_byte_array_unref(old);
 }
 
-/* Chunks that stay true although the pixels were turned: those of the PNG specification and its
- * extensions that say nothing of places, and what its author declared safe to copy (a lower case last
- * letter). */
-static gboolean stays_true(const char *type) {
-    static const char kept[][5] = {"cHRM", "gAMA", "iCCP", "sBIT", "sRGB", "cICP", "mDCV", "cLLI",
-                                   "bKGD", "hIST", "tRNS", "sPLT", "tIME", "pCAL", "sCAL"};
-    if (is_type(type, "oFFs"))
-        return FALSE;
-    for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
-        if (is_type(type, kept[i]))
-            return TRUE;
-    return g_ascii_islower(type[3]);
+/* Whether the chunk stays true although the pixels were turned: it says nothing of places, or else its
+ * author declared it safe to copy, by a lower case last letter. */
+static gboolean stays_true(const Chunk *chunk) {
+    return known_as(chunk->type) < 0 ? g_ascii_islower(chunk->type[3]) : is(chunk, PLACELESS);
 }
 
-void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean tag_used) {
+const Chunk *png_chunks_private(const PngChunks *chunks) {
+    for (guint i = 0; i < chunks->list->len; i++) {
+        const Chunk *chunk = chunks->list->pdata[i];
+        if (known_as(chunk->type) < 0 && !stays_true(chunk))
+            return chunk;
+    }
+    return NULL;
+}
+
+void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean reset) {
     for (guint i = 0; i < chunks->list->len;) {
         Chunk *chunk = chunks->list->pdata[i];
-        if (turn != TT_NONE && !stays_true(chunk->type)) {
+        if (turn != TT_NONE && !stays_true(chunk)) {
             say_note(path, "the chunk %s would no longer be true and is left out", chunk->type);
             g_ptr_array_remove_index(chunks->list, i);
             continue;
         }
-        if (tag_used)
-            chunk_orientation(chunk, TRUE);
+        if (reset)
+            chunk_statement(chunk, TRUE);
         if (tt_swaps_axes(turn) && is_type(chunk->type, "pHYs"))
             swap_resolution(chunk->data);
         if (tt_swaps_axes(turn) && is_type(chunk->type, "sCAL"))
             swap_scale(chunk->data);
         i++;
+    }
+}
+
+void png_chunks_strip(PngChunks *chunks) {
+    for (guint i = chunks->list->len; i-- > 0;) {
+        Chunk *chunk = chunks->list->pdata[i];
+        if (!is(chunk, SHOWN) && chunk_statement(chunk, FALSE).tag <= TT_NONE)
+            g_ptr_array_remove_index(chunks->list, i);
     }
 }

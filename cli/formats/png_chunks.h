@@ -6,10 +6,10 @@
 #ifndef PNG_CHUNKS_H
 #define PNG_CHUNKS_H
 
-#include <stdio.h>
-
 #include <glib.h>
 #include <tiletranspose/tt.h>
+
+#include "png_input.h"
 
 typedef enum { BEFORE_PALETTE, BEFORE_PIXELS, AFTER_PIXELS } ChunkPlace;
 
@@ -20,19 +20,31 @@ typedef struct {
 } Chunk;
 
 typedef struct {
-    GPtrArray *list;     /* of Chunk, in the file's order */
-    guint64 pixel_bytes; /* compressed, in all IDAT chunks */
-    gboolean animated;   /* an APNG */
-    TtOrientation tag;   /* of the first carrier that states one: eXIf, raw profile, XMP */
+    GPtrArray *list; /* of Chunk, in the file's order */
+    guint64 bytes;   /* of their data */
+    GString *loss;   /* what is damaged or surplus and so left out, as "whose ..."; or empty */
+    goffset pixels_begin, pixels_end; /* the IDAT chunks, which follow each other, in the file */
+    guint64 pixel_bytes;              /* compressed, in them */
+    gboolean scattered;               /* there are more of them behind other chunks */
+    gboolean palette;
+    gboolean animated; /* an APNG */
+    TtOrientation tag; /* of eXIf, or else of EXIF in a raw profile, or else of XMP */
 } PngChunks;
 
-/* Walks the chunks of a file that begins with a PNG signature, without decoding pixels. `path` is for
- * warnings about chunks that are damaged and so left out. */
-gboolean png_chunks_read(FILE *file, const char *path, PngChunks *chunks, GError **error);
+/* Walks the chunks of a file that begins with a PNG signature, without decoding pixels. limit: the most
+ * bytes of memory for their data. */
+gboolean png_chunks_read(PngInput *input, gsize limit, PngChunks *chunks, GError **error);
+
+/* A chunk that only the program which wrote it knows how to turn, NULL if there is none. */
+const Chunk *png_chunks_private(const PngChunks *chunks);
 
 /* Makes the chunks fit the turned picture: resolutions swapped, what cannot be turned dropped with a
- * note, and with tag_used each carrier of the orientation tag set to 1. */
-void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean tag_used);
+ * note, and with reset each carrier of the orientation tag set to 1. */
+void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean reset);
+
+/* Drops what is not needed to show the picture. Kept are transparency, background, colour space, the shape
+ * of pixels, and an orientation tag that still has to be followed. */
+void png_chunks_strip(PngChunks *chunks);
 
 void png_chunks_clear(PngChunks *chunks);
 

@@ -120,6 +120,9 @@ static gboolean parse(Header *h) {
         else if (good && !strchr("14", h->kind))
             good = take_number(h, &at, &h->most);
     }
+    if (good && h->kind != '7' && at < h->length && h->text[at] == '#') /* a comment ends with its line */
+        while (at < h->length && h->text[at] != '\n')
+            at++;
     if (!good || h->most.value > 65535 || h->depth.value > 65535 || at >= h->length)
         return FALSE;
     h->length = at + 1; /* one blank ends it */

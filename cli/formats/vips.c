@@ -24,6 +24,7 @@ typedef struct {
     VipsImage *image; /* page under page */
     VipsRegion *region;
     gsize pixel_bytes, next_row;
+    gboolean strip;
     Saving saving;
 } ForeignReader;
 
@@ -44,6 +45,10 @@ typedef struct {
     gboolean ended;    /* the saver has, with or without a fault */
     char *fault;       /* NULL if it has saved all */
 } ForeignWriter;
+
+/* Held while a file is open: libvips' messages do not tell which thread they are for, and it uses all cores
+ * for one file anyway. Recursive, since a copy is compared with an original that is still open. */
+static GRecMutex one_file;
 
 const char *foreign_description(void) {
     static GString *text;
@@ -211,12 +216,14 @@ static gboolean decide_saving(ForeignReader *r, GError **error) {
 
 Reader *foreign_open(const Format *self, FILE *file, const char *path, const Options *options,
                      GError **error) {
-    if (!vips_library_open(options->threads, error))
+    if (!vips_library_open((int)cores_count(options->cores), error))
         return NULL;
+    g_rec_mutex_lock(&one_file);
     ForeignReader *r = g_new0(ForeignReader, 1);
     r->reader = (Reader){.format = self, .path = path};
     r->format = (const ForeignFormat *)self;
     r->file = file;
+    r->strip = options->strip;
     if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error)) {
         foreign_close(&r->reader);
         return NULL;
@@ -260,6 +267,7 @@ void foreign_close(Reader *reader) {
         vips.object_unref(r->image);
     saving_clear(&r->saving);
     g_free(r);
+    g_rec_mutex_unlock(&one_file);
 }
 
 /* ---- The turned picture's header ---------------------------------------------------------------------- */
@@ -294,6 +302,27 @@ static void reset_tag(VipsImage *image) {
     g_free(copy);
 }
 
+/* Removes what is not needed to show the picture. A tag that still has to be followed is written again. */
+static void strip(VipsImage *image, TtOrientation tag) {
+    static const char *const unneeded[] = {"exif-",
+                                           "xmp-",
+                                           "iptc-",
+                                           "photoshop-",
+                                           "jpeg-thumbnail",
+                                           "gif-comment",
+                                           "image-description",
+                                           "png-comment",
+                                           "orientation"};
+    char **names = vips.image_get_fields(image);
+    for (char **name = names; *name; name++)
+        for (gsize i = 0; i < G_N_ELEMENTS(unneeded); i++)
+            if (g_str_has_prefix(*name, unneeded[i]))
+                vips.image_remove(image, *name);
+    g_strfreev(names);
+    if (tag != TT_NONE)
+        vips.image_set_int(image, VIPS_META_ORIENTATION, (int)tag);
+}
+
 static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn, gboolean tag_used) {
     VipsImage *from = source->image, *image = vips.image_new();
     const TtImage *page = &source->reader.shape;
@@ -311,6 +340,8 @@ static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn,
         vips.image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)height);
     if (tag_used || source->reader.tag == TT_NONE)
         reset_tag(image);
+    if (source->strip)
+        strip(image, tag_used ? TT_NONE : source->reader.tag);
     return image;
 }
 

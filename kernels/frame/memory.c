@@ -133,9 +133,8 @@ TtStatus tt_store_memory_new(const TtImage *result, const TtFrameOptions *option
     size_t limit = options->memory_limit ? options->memory_limit : tt_memory_allowed();
     if (!lay_out(s, padded(extent.row_bytes), extent.planes, limit) &&
         !lay_out(s, extent.row_bytes, extent.planes, limit))
-        status = tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and %.1f MB are allowed",
-                         (double)extent.row_bytes * (double)result->height * (double)extent.planes / 1e6,
-                         (double)limit / 1e6);
+        status = tt_fail(TT_ERROR_MEMORY, "the picture takes %.0f bytes of memory, and %zu are allowed",
+                         (double)extent.row_bytes * (double)result->height * (double)extent.planes, limit);
     else if (!(s->picture.data = allocate(s, options)))
         status =
             tt_fail(TT_ERROR_MEMORY, "the picture takes %.1f MB of memory, and the system has not so much",

@@ -77,6 +77,12 @@ class Pnm(CommandTest):
                 self.succeeds(*arguments, "--in-place", "in.pfm")
                 self.assertEqual(self.read("in.pfm"), self.read("out.pfm"))
 
+    def test_a_comment_behind_the_last_number(self):
+        """It ends with its line, and so does the header."""
+        self.write("in.pgm", b"P5 2 2 255#odd\nABC\n")
+        self.succeeds("--flip", "horizontal", "-o", "out.pgm", "in.pgm")
+        self.assertEqual(self.read("out.pgm")[-4:], b"BA\nC")
+
     def test_bad_files(self):
         good = b"P5\n4 3\n255\n" + bytes(12)
         for data, says in ((good[:-1], "cut short"), (good + good, "split"), (b"P5\n4 3\n", "header"), (b"P5\n0 3\n255\n", "header"),

@@ -324,6 +324,17 @@ class Tags(VipsTest):
             self.succeeds("-q", "--rotate", "90", "-o", "out." + extension, "in." + extension)
             self.assertEqual(self.field("out." + extension, "icc-profile-data"), profile)
 
+    def test_strip(self):
+        """Nothing that describes the picture is left but, with --stored, the tag."""
+        self.jpeg(6)
+        for arguments, tag in ((("--auto-orient",), "1"), (("--rotate", "90", "--stored"), "6")):
+            self.succeeds("-q", *arguments, "--strip", "--overwrite", "-o", "out.jpg", "6.jpg")
+            self.assertNotIn(b"xap", self.read("out.jpg"))
+            self.assertNotIn(b"me\0", self.read("out.jpg"))  # a neighbour of the tag
+            self.assertEqual(self.field("out.jpg", "orientation") or "1", tag)
+        for word in (b"xap", b"me\0"):
+            self.assertIn(word, self.read("6.jpg"))
+
     def test_no_exif_is_invented(self):
         if b"--keep" not in subprocess.run(["vips", "jpegsave", "--help"], capture_output=True).stdout and "keep" not in vips("jpegsave"):
             self.skipTest("this libvips cannot be told")

@@ -79,7 +79,7 @@ vips copy picture.v picture.png
 refused "should be one of: auto, none, fliph, rot180, flipv, transpose, rot90, transverse, rot270" \
     picture.png refused.png --orientation rot45
 refused "no backend is named 'abacus'" picture.png refused.png --backend abacus
-refused "0.2 MB of memory, and 0.0 MB are allowed" picture.png refused.png --memory-limit 10000
+refused "bytes of memory, and 10000 are allowed" picture.png refused.png --memory-limit 10000
 [ ! -e refused.png ] || fail "a refused turn left an output"
 if TT_BACKEND=abacus turn picture.png refused.png 2>errors.txt; then fail "TT_BACKEND is not looked at"; fi
 TT_BACKEND=abacus turn picture.png out.png --backend c || fail "--backend does not win over TT_BACKEND"

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ring of blocks, and how each decides for itself how it is packed.
+ *
+ * Photographs pack as small by the fastest way as by any. Drawings do not, and are often better off without
+ * filters. So a block is first packed the fastest way; if that shrank it much, samples of it are packed in
+ * other ways too and compared with what libpng would do.
+ */
+#include "png_deflate.h"
+
+#include <math.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "../say.h"
+#include "deflate.h"
+#include "png_filter.h"
+
+enum {
+    BLOCK = 768 << 10,  /* filtered bytes in a block, about */
+    SMALL = 16 << 10,   /* in one so small that everything is tried */
+    MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
+    SLICE = 32 << 10,   /* in a slice of a sample */
+    LONG_SLICE = 128 << 10,
+    TINY = 64, /* times smaller than its filtered bytes is a block of which samples do not tell enough */
+    SLICES = 2,
+    RING = 24 << 20, /* bytes that the ring's blocks hold together, about */
+    MOST_CHUNK = 1 << 30,
+    BEGIN = 2, /* bytes of the stream in front of its first block, */
+    END = 4,   /* and behind its last */
+};
+
+/* A sample may come out larger than libpng's by so much; files are to stay within 2 %. */
+static const double tolerance = 1.015;
+
+/* Filtered or not, whichever sample is so much larger is given up. */
+static const double far = 1.25;
+
+/* Packed to about what short codes for frequent bytes make of it, and not to less than a third or so, a block
+ * hardly holds repeats: no longer search for them makes it smaller. */
+static const double hopeful = 0.3, less = 0.88, more = 1.02;
+
+typedef struct {
+    gsize size, at; /* in the block's raw bytes */
+} Row;
+
+typedef struct {
+    PngDeflate *owner;
+    gboolean ready; /* packed; set under the owner's lock */
+    gboolean last;
+    guint8 *raw; /* each row behind its margin, and in front of a first row what is above it */
+    gsize raw_size, raw_room;
+    GArray *rows;     /* of Row */
+    guint8 *filtered; /* each row behind its filter's number */
+    gsize filtered_size, filtered_room;
+    guint8 *packed; /* with BEGIN bytes of room in front and END behind */
+    gsize packed_size, packed_room;
+    guint32 sum; /* Adler-32 of the filtered bytes */
+} Block;
+
+/* What one thread needs to pack blocks. */
+typedef struct {
+    Packer *packer;
+    guint8 *plain, *trial; /* the block without filters; what an attempt made */
+    gsize plain_room, trial_room;
+} Bench;
+
+struct PngDeflate {
+    PngDeflateOptions options;
+    guint pixel, filters;
+    gsize block_size; /* filtered bytes that fill a block */
+    Block *ring;
+    guint ring_size;
+    guint filling, emitting; /* running numbers of blocks */
+    guint64 taken;           /* filtered bytes of all rows so far */
+    guint8 *above;           /* the last row of the block before */
+    gsize above_room;
+    gboolean begun;
+    guint32 sum;
+    GMutex lock;
+    GCond one_ready;
+    GPtrArray *benches; /* that nobody uses now */
+};
+
+static gboolean make_room(guint8 **data, gsize *room, gsize wanted) {
+    if (*room >= wanted)
+        return TRUE;
+    g_free(*data);
+    *data = g_try_malloc(wanted);
+    *room = *data ? wanted : 0;
+    return *data != NULL;
+}
+
+/* ---- Packing one block, on any thread --------------------------------------------------------------- */
+
+static void filter_rows(const Block *b, guint set, guint8 *to) {
+    for (guint i = 0; i < b->rows->len; i++) {
+        const Row *row = &g_array_index(b->rows, Row, i);
+        const guint8 *x = b->raw + row->at;
+        png_filter_row(to, x, x - FILTER_MARGIN - row->size, row->size, b->owner->pixel, set);
+        to += row->size + 1;
+    }
+}
+
+/* What libpng would do at this level. */
+static DeflateWay reference_way(const PngDeflate *d) {
+    return (DeflateWay){DEFLATE_ZLIB, d->options.packing.level,
+                        d->options.residues ? DEFLATE_FILTERED : DEFLATE_DEFAULT};
+}
+
+/* The size of a sample of a stream, packed; G_MAXSIZE if it cannot be packed this way. */
+static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guint8 *stream) {
+    /* What shrinks to little is packed quickly, and its repeats are far apart. */
+    gsize slice = b->packed_size < b->filtered_size / 10 ? LONG_SLICE : SLICE, sum = 0;
+    slice = MIN(slice, b->filtered_size / SLICES);
+    for (gsize i = 0; i < SLICES; i++) {
+        const guint8 *middle = stream + b->filtered_size / (2 * SLICES) * (2 * i + 1);
+        gsize packed = packer_pack(bench->packer, way, middle - slice / 2, slice, bench->trial, TRUE);
+        if (!packed)
+            return G_MAXSIZE;
+        sum += packed;
+    }
+    return sum;
+}
+
+/* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
+static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
+    const guint8 *streams[] = {b->filtered, may_be_plain ? bench->plain : NULL};
+    DeflateWay reference = reference_way(b->owner);
+    double enough = (double)try_sample(b, bench, reference, b->filtered) * tolerance;
+    for (gsize i = 0; i < deflate_n_ways; i++) {
+        double sizes[2] = {0, 0};
+        for (*plain = FALSE; *plain < 2; ++*plain)
+            if (streams[*plain]) {
+                sizes[*plain] = (double)try_sample(b, bench, deflate_ways[i], streams[*plain]);
+                if (sizes[*plain] <= enough)
+                    return deflate_ways[i];
+            }
+        /* What is far behind by one way is behind by all that look for repeats. */
+        for (int one = 0; one < 2; one++)
+            if (deflate_ways[i].strategy != DEFLATE_HUFFMAN && sizes[1 - one] &&
+                sizes[one] > far * sizes[1 - one])
+                streams[one] = NULL;
+    }
+    *plain = FALSE;
+    return reference;
+}
+
+/* Keeps an attempt if it is the smallest so far. */
+static void attempt(Block *b, Bench *bench, DeflateWay way, const guint8 *stream) {
+    gsize packed = packer_pack(bench->packer, way, stream, b->filtered_size, bench->trial, b->last);
+    if (!packed || (b->packed_size && packed >= b->packed_size))
+        return;
+    memcpy(b->packed + BEGIN, bench->trial, packed);
+    b->packed_size = packed;
+    b->sum = deflate_adler32(1, stream, b->filtered_size);
+}
+
+/* A small block: the smallest of all that can be done. */
+static void pack_small(Block *b, Bench *bench, gboolean may_be_plain) {
+    for (gsize i = 0; i <= deflate_n_ways; i++)
+        for (gboolean plain = FALSE; plain <= may_be_plain; plain++)
+            attempt(b, bench, i ? deflate_ways[i - 1] : reference_way(b->owner),
+                    plain ? bench->plain : b->filtered);
+}
+
+static void pack_with(Block *b, Bench *bench, DeflateWay way) {
+    b->packed_size =
+        packer_pack(bench->packer, way, b->filtered, b->filtered_size, b->packed + BEGIN, b->last);
+    b->sum = deflate_adler32(1, b->filtered, b->filtered_size);
+}
+
+static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
+    gboolean plain;
+    DeflateWay way = choose_by_sample(b, bench, may_be_plain, &plain);
+    if (plain)
+        memcpy(b->filtered, bench->plain, b->filtered_size);
+    if (plain || memcmp(&way, &deflate_ways[0], sizeof(way)))
+        pack_with(b, bench, way);
+    if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
+        if (plain)
+            filter_rows(b, b->owner->filters, b->filtered);
+        attempt(b, bench, reference_way(b->owner), b->filtered);
+    }
+}
+
+/* Room to try things in, and the block without filters if it may come to that. */
+static gboolean set_up(Block *b, Bench *bench, gboolean may_be_plain) {
+    if (!make_room(&bench->trial, &bench->trial_room, packer_bound(MAX(b->filtered_size, LONG_SLICE))))
+        return FALSE;
+    if (!may_be_plain)
+        return TRUE;
+    if (!make_room(&bench->plain, &bench->plain_room, b->filtered_size))
+        return FALSE;
+    filter_rows(b, FILTER_NONE, bench->plain);
+    return TRUE;
+}
+
+/* The bits a byte that short codes alone need for samples of the block. */
+static double entropy(const Block *b) {
+    guint count[256] = {0};
+    gsize slice = MIN(SLICE, b->filtered_size / SLICES), n = slice * SLICES;
+    double bits = 0;
+    for (gsize i = 0; i < SLICES; i++) {
+        const guint8 *from = b->filtered + b->filtered_size / (2 * SLICES) * (2 * i + 1) - slice / 2;
+        for (gsize k = 0; k < slice; k++)
+            count[from[k]]++;
+    }
+    for (int value = 0; value < 256; value++)
+        if (count[value])
+            bits += count[value] * log2((double)n / count[value]);
+    return bits / (double)n;
+}
+
+/* Whether the fastest way has probably left much to gain. Samples of less than a byte, and numbers of
+ * colours, repeat in ways that their frequencies do not tell. */
+static gboolean is_hopeful(const Block *b) {
+    if (!b->owner->options.residues || b->filtered_size <= MEDIUM)
+        return TRUE;
+    double packed = (double)b->packed_size / (double)b->filtered_size, codes = entropy(b) / 8;
+    return packed < hopeful || packed < codes * less || packed > codes * more;
+}
+
+static void pack_block(Block *b, Bench *bench) {
+    const PngDeflate *d = b->owner;
+    gboolean may_be_plain = d->options.residues && !d->options.packing.filters;
+    filter_rows(b, d->filters, b->filtered);
+    b->packed_size = 0;
+    if (d->options.packing.level && b->filtered_size > SMALL) {
+        pack_with(b, bench, deflate_ways[0]);
+        if (is_hopeful(b) && set_up(b, bench, may_be_plain))
+            pack_large(b, bench, may_be_plain);
+    } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
+        pack_small(b, bench, may_be_plain);
+    }
+    if (!b->packed_size)
+        pack_with(b, bench, reference_way(d));
+}
+
+static Bench *take_bench(PngDeflate *d) {
+    Bench *bench = NULL;
+    g_mutex_lock(&d->lock);
+    if (d->benches->len)
+        bench = g_ptr_array_steal_index_fast(d->benches, d->benches->len - 1);
+    g_mutex_unlock(&d->lock);
+    if (!bench) {
+        bench = g_new0(Bench, 1);
+        bench->packer = packer_new();
+    }
+    return bench;
+}
+
+static void free_bench(gpointer data) {
+    Bench *bench = data;
+    packer_free(bench->packer);
+    g_free(bench->plain);
+    g_free(bench->trial);
+    g_free(bench);
+}
+
+static void work(gpointer data, gpointer user) {
+    Block *b = data;
+    PngDeflate *d = b->owner;
+    (void)user;
+    Bench *bench = take_bench(d);
+    pack_block(b, bench);
+    g_mutex_lock(&d->lock);
+    g_ptr_array_add(d->benches, bench);
+    b->ready = TRUE;
+    g_cond_signal(&d->one_ready);
+    g_mutex_unlock(&d->lock);
+}
+
+/* ---- The ring, on the owner's thread ---------------------------------------------------------------- */
+
+static gboolean no_memory(gsize bytes, GError **error) {
+    return fault(error, STATUS_FAILED, "needs %.1f MB of memory to pack its rows, which the system has not",
+                 (double)bytes / 1e6);
+}
+
+static gboolean emit_pieces(PngDeflate *d, const guint8 *data, gsize size, GError **error) {
+    for (gsize n; size; data += n, size -= n) {
+        n = MIN(size, MOST_CHUNK);
+        if (!d->options.emit(d->options.user, data, n, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Gives away the oldest block, which is ready, with the stream's own bytes around it. */
+static gboolean emit_block(PngDeflate *d, GError **error) {
+    static const guint8 speed[] = {0x01, 0x01, 0x5e, 0x5e, 0x5e, 0x5e, 0x9c, 0xda, 0xda, 0xda};
+    Block *b = &d->ring[d->emitting % d->ring_size];
+    guint8 *data = b->packed + BEGIN;
+    gsize size = b->packed_size;
+    d->sum = (guint32)adler32_combine(d->sum, b->sum, (z_off_t)b->filtered_size);
+    if (b->last) {
+        for (int i = 0; i < END; i++)
+            data[size + (gsize)i] = (guint8)(d->sum >> (24 - 8 * i));
+        size += END;
+    }
+    if (!d->begun) {
+        data -= BEGIN;
+        size += BEGIN;
+        data[0] = 0x78; /* deflate with a window of 32 KiB */
+        data[1] = speed[d->options.packing.level];
+        d->begun = TRUE;
+    }
+    d->emitting++;
+    b->ready = FALSE;
+    b->raw_size = b->filtered_size = 0;
+    g_array_set_size(b->rows, 0);
+    return emit_pieces(d, data, size, error);
+}
+
+static gboolean is_ready(PngDeflate *d, gboolean wait) {
+    Block *b = &d->ring[d->emitting % d->ring_size];
+    g_mutex_lock(&d->lock);
+    while (wait && !b->ready)
+        g_cond_wait(&d->one_ready, &d->lock);
+    gboolean ready = b->ready;
+    g_mutex_unlock(&d->lock);
+    return ready;
+}
+
+/* Emits what is ready, and waits for blocks until at most `most` are under way. */
+static gboolean emit_ready(PngDeflate *d, guint most, GError **error) {
+    while (d->emitting < d->filling && is_ready(d, d->filling - d->emitting > most))
+        if (!emit_block(d, error))
+            return FALSE;
+    return TRUE;
+}
+
+/* The block that is being filled is full. */
+static gboolean submit(PngDeflate *d, GError **error) {
+    Block *b = &d->ring[d->filling % d->ring_size];
+    const Row *row = &g_array_index(b->rows, Row, b->rows->len - 1);
+    gsize bound = packer_bound(b->filtered_size) + BEGIN + END;
+    if (!make_room(&b->filtered, &b->filtered_room, b->filtered_size) ||
+        !make_room(&b->packed, &b->packed_room, bound) || !make_room(&d->above, &d->above_room, row->size))
+        return no_memory(b->filtered_size + bound, error);
+    memcpy(d->above, b->raw + row->at, row->size);
+    d->filling++;
+    if (!cores_offer(d->options.cores, work, b))
+        work(b, NULL);
+    return emit_ready(d, d->ring_size - 1, error);
+}
+
+/* Room for n more bytes behind the raw ones. */
+static gboolean grow_raw(Block *b, gsize n) {
+    if (b->raw_size + n <= b->raw_room)
+        return TRUE;
+    gsize room = MAX(b->raw_size + n, b->raw_room + b->raw_room / 4);
+    guint8 *raw = g_try_realloc(b->raw, room);
+    if (!raw)
+        return FALSE;
+    b->raw = raw;
+    b->raw_room = room;
+    return TRUE;
+}
+
+/* Appends a row behind its margin; NULL: zeros. */
+static gsize append(Block *b, const guint8 *row, gsize size) {
+    guint8 *to = b->raw + b->raw_size;
+    memset(to, 0, FILTER_MARGIN);
+    row ? memcpy(to + FILTER_MARGIN, row, size) : memset(to + FILTER_MARGIN, 0, size);
+    b->raw_size += FILTER_MARGIN + size;
+    return b->raw_size - size;
+}
+
+gboolean png_deflate_row(PngDeflate *d, const guint8 *row, gsize size, gboolean first, GError **error) {
+    Block *b = &d->ring[d->filling % d->ring_size];
+    if (!grow_raw(b, 2 * (size + FILTER_MARGIN)))
+        return no_memory(2 * size, error);
+    if (first || !b->rows->len)
+        append(b, first ? NULL : d->above, size);
+    Row kept = {size, append(b, row, size)};
+    g_array_append_val(b->rows, kept);
+    b->filtered_size += size + 1;
+    d->taken += size + 1;
+    b->last = d->taken == d->options.bytes;
+    return (b->filtered_size < d->block_size && !b->last) || submit(d, error);
+}
+
+gboolean png_deflate_end(PngDeflate *d, GError **error) {
+    g_assert(d->taken == d->options.bytes);
+    return emit_ready(d, 0, error);
+}
+
+PngDeflate *png_deflate_new(const PngDeflateOptions *options) {
+    PngDeflate *d = g_new0(PngDeflate, 1);
+    d->options = *options;
+    d->pixel = MAX(options->bits / 8, 1);
+    d->filters = options->packing.filters                      ? options->packing.filters
+                 : options->residues && options->packing.level ? FILTERS_ALL
+                                                               : FILTER_NONE;
+    d->options.residues = d->filters != FILTER_NONE;
+    guint64 blocks = (options->bytes + BLOCK - 1) / BLOCK;
+    d->block_size = (options->bytes + blocks - 1) / blocks;
+    d->ring_size = (guint)CLAMP(RING / (3 * MAX(d->block_size, BLOCK)), 1, 2 * cores_count(options->cores));
+    d->ring = g_new0(Block, d->ring_size);
+    for (guint i = 0; i < d->ring_size; i++) {
+        d->ring[i].owner = d;
+        d->ring[i].rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    }
+    d->sum = 1;
+    g_mutex_init(&d->lock);
+    g_cond_init(&d->one_ready);
+    d->benches = g_ptr_array_new_with_free_func(free_bench);
+    return d;
+}
+
+void png_deflate_free(PngDeflate *d) {
+    for (; d->emitting < d->filling; d->emitting++) /* helpers may still pack them */
+        is_ready(d, TRUE);
+    for (guint i = 0; i < d->ring_size; i++) {
+        g_free(d->ring[i].raw);
+        g_array_unref(d->ring[i].rows);
+        g_free(d->ring[i].filtered);
+        g_free(d->ring[i].packed);
+    }
+    g_free(d->ring);
+    g_free(d->above);
+    g_ptr_array_unref(d->benches);
+    g_mutex_clear(&d->lock);
+    g_cond_clear(&d->one_ready);
+    g_free(d);
+}

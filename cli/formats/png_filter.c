@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plain loops over bytes, each of which the compiler makes vector code of.
+ */
+#include "png_filter.h"
+
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { FILTERS = 5, SEGMENT = 2048 }; /* bytes that are tried at once, in the first cache */
+
+typedef void (*Filter)(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                       const guint8 *corner, gsize n);
+
+static void none(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                 const guint8 *corner, gsize n) {
+    (void)left;
+    (void)up;
+    (void)corner;
+    memcpy(to, x, n);
+}
+
+static void sub(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                const guint8 *corner, gsize n) {
+    (void)up;
+    (void)corner;
+    for (gsize i = 0; i < n; i++)
+        to[i] = (guint8)(x[i] - left[i]);
+}
+
+static void up_(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                const guint8 *corner, gsize n) {
+    (void)left;
+    (void)corner;
+    for (gsize i = 0; i < n; i++)
+        to[i] = (guint8)(x[i] - up[i]);
+}
+
+static void average(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                    const guint8 *corner, gsize n) {
+    (void)corner;
+    for (gsize i = 0; i < n; i++) /* (left + up) / 2 within eight bits */
+        to[i] = (guint8)(x[i] - ((left[i] & up[i]) + ((left[i] ^ up[i]) >> 1)));
+}
+
+static inline gint16 distance(gint16 a, gint16 b) {
+    gint16 d = (gint16)(a - b);
+    return d < 0 ? (gint16)-d : d;
+}
+
+static void paeth(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                  const guint8 *corner, gsize n) {
+    for (gsize i = 0; i < n; i++) {
+        gint16 a = left[i], b = up[i], c = corner[i];
+        gint16 to_a = distance(b, c), to_b = distance(a, c),
+               to_c = distance((gint16)(a + b), (gint16)(c + c));
+        gint16 nearer = to_b <= to_c ? b : c, best = to_b <= to_c ? to_b : to_c;
+        to[i] = (guint8)(x[i] - (to_a <= best ? a : nearer));
+    }
+}
+
+static const Filter filters[FILTERS] = {none, sub, up_, average, paeth};
+
+/* The sum of residues as distances from 0: 255 is as near as 1. */
+static guint32 magnitude(const guint8 *residues, gsize n) {
+    guint32 sum = 0;
+    gsize i = 0;
+#ifdef __SSE2__
+    const __m128i zero = _mm_setzero_si128();
+    __m128i sums = zero;
+    for (; i + 16 <= n; i += 16) {
+        __m128i r = _mm_loadu_si128((const __m128i *)(residues + i));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_min_epu8(r, _mm_sub_epi8(zero, r)), zero));
+    }
+    sum = (guint32)(_mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8)));
+#endif
+    for (; i < n; i++) {
+        guint8 r = residues[i], minus = (guint8)-r;
+        sum += r < minus ? r : minus;
+    }
+    return sum;
+}
+
+static guint best_filter(const guint8 *row, const guint8 *above, gsize size, guint pixel, guint set) {
+    guint64 sums[FILTERS] = {0};
+    guint8 residues[SEGMENT];
+    for (gsize at = 0; at < size; at += SEGMENT) {
+        gsize n = MIN(size - at, SEGMENT);
+        const guint8 *x = row + at, *up = above + at;
+        for (guint f = 0; f < FILTERS; f++)
+            if (set & 1U << f) {
+                filters[f](residues, x, x - pixel, up, up - pixel, n);
+                sums[f] += magnitude(residues, n);
+            }
+    }
+    guint best = FILTERS;
+    for (guint f = 0; f < FILTERS; f++)
+        if (set & 1U << f && (best == FILTERS || sums[f] < sums[best]))
+            best = f;
+    return best;
+}
+
+void png_filter_row(guint8 *to, const guint8 *row, const guint8 *above, gsize size, guint pixel, guint set) {
+    guint f = set & (set - 1) ? best_filter(row, above, size, pixel, set) : (guint)g_bit_nth_lsf(set, -1);
+    to[0] = (guint8)f;
+    filters[f](to + 1, row, row - pixel, above, above - pixel, size);
+}
