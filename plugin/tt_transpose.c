@@ -292,6 +292,7 @@ static int generate_from_frame(TtTranspose *self) {
         .memory_limit = (size_t)MIN(self->memory_limit, G_MAXSIZE),
         .backend = self->options.backend,
         .threads = self->options.threads,
+        .device = self->device,
         .allocate = allocate,
         .release = release,
     };
@@ -366,8 +367,10 @@ static int choose_backend(TtTranspose *self) {
     if (!name || !*name)
         name = "auto";
     /* libvips brings the threads. */
-    self->options =
-        (TtOptions){.struct_size = sizeof(TtOptions), .backend = g_intern_string(name), .threads = 1};
+    self->options = (TtOptions){.struct_size = sizeof(TtOptions),
+                                .backend = g_intern_string(name),
+                                .threads = 1,
+                                .device = self->device};
     return check(tt_backend_check(name));
 }
 

@@ -257,7 +257,6 @@ static gboolean open_place(Run *run, const Options *options, const Machine *mach
     run->far_bytes = wanted;
     while (run->far_bytes > limit && run->far_bytes > SMALLEST_BYTES)
         run->far_bytes /= 2;
-    run->memory = &host_memory;
     while (!(run->place = run->memory->open(run->far_bytes, run->threads)) && run->far_bytes > SMALLEST_BYTES)
         run->far_bytes /= 2;
     run->near_bytes = MIN((machine->second ? machine->second : L2_BYTES) / 4, run->far_bytes / 2);
@@ -273,7 +272,7 @@ static gboolean open_place(Run *run, const Options *options, const Machine *mach
 static void section(const Run *run, gboolean far) {
     double bytes = (double)(far ? run->far_bytes : run->near_bytes);
     char *title = g_strdup_printf("%s: the picture and its turn take up to %.4g MiB each",
-                                  far ? "From memory to memory" : "In the level 2 cache", bytes / (1 << 20));
+                                  far ? run->memory->far_title : run->memory->near_title, bytes / (1 << 20));
     table_section(&run->table, title);
     g_free(title);
 }
@@ -301,34 +300,63 @@ static gboolean measure_groups(Run *run, GError **error) {
     return !*run->cancel || fault(error, STATUS_SIGNAL + *run->cancel, "interrupted");
 }
 
+/* Backends whose pixels are in memory of one kind. A GPU has threads of its own, and no cache to call near.
+ */
+static gboolean measure_place(Run *run, const Place *memory, char **backends, const Options *options,
+                              const Machine *machine, GError **error) {
+    if (!*backends)
+        return TRUE;
+    run->memory = memory;
+    run->backends = backends;
+    run->threads = memory == &host_memory
+                       ? MIN(options->threads ? (guint)options->threads : machine->processors, MOST_THREADS)
+                       : 1;
+    if (!open_place(run, options, machine, error))
+        return FALSE;
+    g_array_set_size(run->groups, 0);
+    run->full ? plan_full(run) : plan_quick(run);
+    gboolean good = measure_groups(run, error);
+    table_clear_progress(&run->table);
+    memory->close(run->place);
+    return good;
+}
+
+/* The names of the backends for pixels on a GPU, or of the others. The array is the caller's, its strings are
+ * not. */
+static char **select_backends(char **names, gboolean on_device) {
+    GPtrArray *selected = g_ptr_array_new();
+    for (; *names; names++)
+        if (g_str_equal(*names, "cuda") == on_device)
+            g_ptr_array_add(selected, *names);
+    g_ptr_array_add(selected, NULL);
+    return (char **)g_ptr_array_free(selected, FALSE);
+}
+
 gboolean benchmark(const Options *options, const volatile int *cancel, GError **error) {
     gboolean to_stdout = options->report && !strcmp(options->report, "-"), good = FALSE;
     Machine machine;
     Run run = {.full = options->benchmark_full, .cancel = cancel};
     machine_read(&machine);
-    run.threads = MIN(options->threads ? (guint)options->threads : machine.processors, MOST_THREADS);
     run.groups = g_array_new(FALSE, FALSE, sizeof(Group));
-    run.backends = choose_backends(options);
-    if (!check_backends(run.backends, error))
+    char **names = choose_backends(options);
+    char **host = select_backends(names, FALSE), **device = select_backends(names, TRUE);
+    if (!check_backends(names, error))
         goto out;
     if (options->report && !(run.report = report_open(options->report, options->overwrite, error)))
         goto out;
     table_start(&run.table, !to_stdout && !options->quiet, !options->quiet, &machine);
-    if (!open_place(&run, options, &machine, error))
-        goto out;
     if (run.report)
         report_machine(run.report, &machine);
-    run.full ? plan_full(&run) : plan_quick(&run);
-    good = measure_groups(&run, error);
-    table_clear_progress(&run.table);
+    good = measure_place(&run, &host_memory, host, options, &machine, error) &&
+           measure_place(&run, &device_memory, device, options, &machine, error);
 
 out:
     if (run.report && !report_close(run.report, options->report, *error ? NULL : error))
         good = FALSE;
-    if (run.place)
-        run.memory->close(run.place);
     g_array_unref(run.groups);
-    g_strfreev(run.backends);
+    g_free(host);
+    g_free(device);
+    g_strfreev(names);
     machine_clear(&machine);
     return good;
 }

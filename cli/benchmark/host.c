@@ -218,4 +218,13 @@ static gboolean host_check(gpointer place, const Turn *turn, GError **error) {
     return TRUE;
 }
 
-const Place host_memory = {host_open, G_N_ELEMENTS(copies), host_copy, host_turn, host_check, host_close};
+const Place host_memory = {
+    .near_title = "In the level 2 cache",
+    .far_title = "From memory to memory",
+    .open = host_open,
+    .ways = G_N_ELEMENTS(copies),
+    .copy = host_copy,
+    .turn = host_turn,
+    .check = host_check,
+    .close = host_close,
+};

@@ -33,6 +33,7 @@ static inline gsize picture_bytes(const Turn *turn) {
 /* Memory of one kind: two buffers, the first full of random bytes, and what can be done from the first to
  * the second. Times are seconds for each of `times` runs in a row. */
 typedef struct {
+    const char *near_title, *far_title; /* of the small and of the large pictures' rows */
     /* NULL without an error if there is no memory for so much. */
     gpointer (*open)(gsize bytes, guint threads);
     guint ways; /* of copying; the best of them is the most that a turn can reach */
@@ -44,6 +45,6 @@ typedef struct {
     void (*close)(gpointer place);
 } Place;
 
-extern const Place host_memory;
+extern const Place host_memory, device_memory;
 
 #endif
