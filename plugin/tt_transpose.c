@@ -357,7 +357,7 @@ static int plan(TtTranspose *self) {
     return 0;
 }
 
-/* The options of the library's calls. A backend that has devices takes self->device here. */
+/* The options of the library's calls. */
 static int choose_backend(TtTranspose *self) {
     if (self->device < 0) {
         vips_error("tt_transpose", "there is no device %d: GPUs are numbered from 0", self->device);

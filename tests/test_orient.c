@@ -150,7 +150,9 @@ static void test_small(void) {
 /* ---- Pictures of several tiles, or of one element more: all formats ---------------------------------- */
 
 static void test_tiles(void) {
-    static const struct { size_t width, height; } sizes[] = {{131, 257}, {385, 129}, {97, 1031}, {700, 65}, {2917, 33}, {33, 9153}};
+    static const struct {
+        size_t width, height;
+    } sizes[] = {{131, 257}, {385, 129}, {97, 1031}, {700, 65}, {2917, 33}, {33, 9153}};
     for (size_t f = 0; f < FORMATS; f++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
             for (int o = 1; o <= 8; o++)
