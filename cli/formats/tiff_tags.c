@@ -125,7 +125,7 @@ static void read_entry(Walk *w) {
         take(w, tag, value);
 }
 
-void tiff_tags_read(FILE *file, TiffTags *tags) {
+gboolean tiff_tags_read(FILE *file, TiffTags *tags) {
     Walk w = {.file = file, .tags = tags};
     *tags = (TiffTags){.bits = 1, .compression = 1};
     rewind(file);
@@ -137,12 +137,13 @@ void tiff_tags_read(FILE *file, TiffTags *tags) {
     guint64 next = number(&w, w.big ? 8 : 4);
     for (; next && !w.failed && w.page < MAX_PAGES; w.page++) {
         if (fseeko(file, (off_t)next, SEEK_SET))
-            break;
+            return FALSE;
         guint64 entries = number(&w, w.big ? 8 : 2);
         for (guint64 i = 0; i < entries && !w.failed; i++)
             read_entry(&w);
         next = number(&w, w.big ? 8 : 4);
     }
+    return !w.failed;
 }
 
 void tiff_tags_clear(TiffTags *tags) {

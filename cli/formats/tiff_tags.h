@@ -20,9 +20,9 @@ typedef struct {
     GString *lost;          /* the names of other tags that libvips does not keep, NULL if none */
 } TiffTags;
 
-/* Walks the directories. What cannot be understood is left out: decoding the file will tell what is wrong
- * with it. */
-void tiff_tags_read(FILE *file, TiffTags *tags);
+/* Walks the directories. FALSE if they lead past the end of the file, which libvips takes to have fewer pages
+ * then. */
+gboolean tiff_tags_read(FILE *file, TiffTags *tags);
 void tiff_tags_clear(TiffTags *tags);
 
 #endif

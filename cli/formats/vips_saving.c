@@ -11,9 +11,14 @@
 #include <string.h>
 
 #include "../say.h"
+#include "gif_blocks.h"
 #include "jpeg_header.h"
 #include "jxl_header.h"
 #include "tiff_tags.h"
+
+static gboolean cut_short(GError **error) {
+    return fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
+}
 
 static int number_of(VipsImage *image, const char *name, int otherwise) {
     int value;
@@ -56,7 +61,10 @@ static const char *tiff_compression(const TiffTags *tags) {
 
 static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **error) {
     TiffTags tags;
-    tiff_tags_read(file, &tags);
+    if (!tiff_tags_read(file, &tags)) {
+        tiff_tags_clear(&tags);
+        return cut_short(error);
+    }
     const char *compression = tiff_compression(&tags), *refusal = NULL;
     gboolean predicts = strchr("ldz", *compression) != NULL;
     gboolean packed = image->Bands == 1 && tags.photometric <= 1 && tags.bits < 8;
@@ -104,13 +112,19 @@ static void save_webp(Saving *s, VipsImage *image) {
 }
 
 /* Composed, a frame may have more colours than a palette. */
-static void save_gif(Saving *s, VipsImage *image) {
+static gboolean save_gif(Saving *s, FILE *file, VipsImage *image, GError **error) {
+    GifBlocks blocks = gif_blocks_read(file);
+    if (!blocks.whole)
+        return cut_short(error);
+    if (blocks.extra)
+        g_string_assign(s->loss, "whose comments or other data beside its frames libvips does not keep");
     g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
     if (operation_takes("gifsave_target", "keep-duplicate-frames"))
         g_string_append(s->options, ",keep-duplicate-frames");
     if (number_of(image, "interlaced", 0))
         g_string_append(s->options, ",interlace");
     s->may_change = "colours";
+    return TRUE;
 }
 
 /* Whether colour has half the width and half the height, as the decoder's configuration says. */
@@ -167,7 +181,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "webp"))
         save_webp(s, image);
     else if (g_str_has_prefix(format->save, "gif"))
-        save_gif(s, image);
+        good = save_gif(s, file, image, error);
     else if (g_str_has_prefix(format->save, "heif"))
         save_heif(s, file, image);
     else if (g_str_has_prefix(format->save, "jxl"))

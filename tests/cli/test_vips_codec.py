@@ -110,6 +110,21 @@ class VipsTest(CommandTest):
     def field(self, name, field):
         return LIBRARY.field(self.path(name), field)
 
+    def loses(self, lost, name, says):
+        """Turned in place, or else refused there and warned of with -o."""
+        data = self.read(name)
+        if not lost:
+            self.succeeds("--rotate", "90", "--in-place", name)
+            self.assertNotEqual(self.read(name), data)
+            return
+        self.fails(1, "--rotate", "90", "--in-place", name, says=(name + ": ", says, "in place"))
+        self.assertEqual(self.read(name), data)
+        result = self.run_command("--rotate", "90", "--overwrite", "-o", "out", name)
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1), result.stderr)
+        self.assertIn(b"warning: " + name.encode() + b": ", result.stderr)
+        self.assertIn(says.encode(), result.stderr)
+        os.remove(self.path("out"))
+
     def assert_close(self, rows, others, most):
         self.assertEqual((len(rows), len(rows[0])), (len(others), len(others[0])))
         self.assertLessEqual(max(abs(a - b) for r, o in zip(rows, others) for p, q in zip(r, o) for a, b in zip(p, q)), most)
@@ -254,6 +269,32 @@ class Pages(VipsTest):
         else:
             self.assertIn(b"pages", result.stderr)
             self.assertEqual(self.files(), ["in.gif"])
+
+    def test_cut_anywhere(self):
+        """Decoders show the pages that are there as if they were all."""
+        self.write("roll.png", pngs.png(40, 120))
+        for file, *save in (("a.tif", "tiffsave"), ("a.gif", "gifsave"), ("a.webp", "webpsave", "--lossless"),
+                            ("tiled.tif", "tiffsave", "--tile", "--tile-width", "16", "--tile-height", "16")):
+            vips(save[0], self.path("roll.png"), self.path(file), "--page-height", "20", *save[1:])
+            data = self.read(file)
+            for percent in (30, 45, 60, 90, 97, 99):
+                self.write(file, data[:len(data) * percent // 100])
+                self.fails(1, "-q", "--rotate", "90", "-o", "out", file, says=(file + ": ", "restore it"))
+            before = self.read(file)
+            self.fails(1, "-q", "--rotate", "90", "--in-place", file, says=(file + ": ", "restore it"))
+            self.assertEqual(self.read(file), before)
+            os.remove(self.path(file))
+        self.assertEqual(self.files(), ["roll.png"])
+
+    def test_what_a_gif_holds_beside_its_frames(self):
+        for extra, lost in ((b"", False), (b"\x21\xfe\3abc\0", True), (b"\x21\xff\x0bXMP DataXMP\1x\0", True)):
+            self.gif((b"\x44\x0a", 100), (b"\x0c\x0a", 200))
+            data = self.read("in.gif")
+            self.write("in.gif", data[:-1] + extra + data[-1:])
+            self.loses(lost, "in.gif", "beside its frames")
+        self.gif((b"\x44\x0a", 100), (b"\x0c\x0a", 200))
+        self.write("in.gif", self.read("in.gif") + b"more")
+        self.loses(True, "in.gif", "beside its frames")
 
     def test_pages_of_different_sizes(self):
         self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
