@@ -25,6 +25,7 @@ typedef struct {
     VipsRegion *region;
     gsize pixel_bytes, next_row;
     gboolean strip;
+    VipsFailOn fail_on;
     Saving saving;
 } ForeignReader;
 
@@ -108,7 +109,8 @@ static gboolean set_source(VipsOperation *operation, int descriptor) {
 }
 
 /* The image, of which no pixel is decoded yet: the first page, or all. *pages: how many there are. */
-static VipsImage *load(const ForeignFormat *format, FILE *file, gboolean all, int *pages, GError **error) {
+static VipsImage *load(const ForeignReader *r, gboolean all, int *pages, GError **error) {
+    const ForeignFormat *format = r->format;
     VipsImage *image = NULL;
     VipsOperation *operation = vips.operation_new(format->load);
     if (!operation || !vips.type_find("VipsOperation", format->save)) {
@@ -118,10 +120,10 @@ static VipsImage *load(const ForeignFormat *format, FILE *file, gboolean all, in
               operation ? "write" : "read");
         goto out;
     }
-    vips.object_set(operation, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, NULL);
+    vips.object_set(operation, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", r->fail_on, NULL);
     if (all)
         vips.object_set(operation, "page", 0, "n", -1, NULL);
-    if (!set_source(operation, fileno(file)) || vips.object_build((VipsObject *)operation)) {
+    if (!set_source(operation, fileno(r->file)) || vips.object_build((VipsObject *)operation)) {
         unreadable(error);
     } else {
         vips.object_get(operation, "out", &image, NULL);
@@ -137,11 +139,11 @@ out:
 
 static gboolean load_pages(ForeignReader *r, GError **error) {
     int pages = 1;
-    if (!(r->image = load(r->format, r->file, FALSE, &pages, error)))
+    if (!(r->image = load(r, FALSE, &pages, error)))
         return FALSE;
     if (pages > 1) {
         vips.object_unref(r->image);
-        if (!(r->image = load(r->format, r->file, TRUE, &pages, error))) {
+        if (!(r->image = load(r, TRUE, &pages, error))) {
             g_prefix_error(error, "has %d pages, perhaps of different sizes: split it first, for it ", pages);
             return FALSE;
         }
@@ -224,6 +226,8 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     r->format = (const ForeignFormat *)self;
     r->file = file;
     r->strip = options->strip;
+    /* libjpeg only warns of pixels that it makes up for missing ones. */
+    r->fail_on = strcmp(self->name, "JPEG") ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_WARNING;
     if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error)) {
         foreign_close(&r->reader);
         return NULL;
@@ -233,11 +237,47 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     return &r->reader;
 }
 
+/* Whether a failure was libjpeg's warning of bytes that it passed over, which as a rule do no harm. */
+static gboolean only_passed_over(ForeignReader *r, const char *message) {
+    return r->fail_on == VIPS_FAIL_ON_WARNING && strstr(message, "extraneous bytes before marker");
+}
+
+/* Loads once more, without minding warnings, and reads to where the first reading stopped. */
+static gboolean read_on_leniently(ForeignReader *r, const VipsRect *wanted, GError **error) {
+    int pages;
+    enum { ROWS = 16 };
+    say_warning(r->reader.path,
+                "has bytes that are no part of its picture, which may be damaged: look at it");
+    r->fail_on = VIPS_FAIL_ON_ERROR;
+    vips.object_unref(r->region);
+    vips.object_unref(r->image);
+    r->region = NULL;
+    if (!(r->image = load(r, FALSE, &pages, error)))
+        return FALSE;
+    r->region = vips.region_new(r->image);
+    VipsRect rows = {0, 0, r->image->Xsize, ROWS};
+    for (; rows.top + ROWS <= wanted->top; rows.top += ROWS)
+        if (vips.region_prepare(r->region, &rows))
+            return unreadable(error);
+    return !vips.region_prepare(r->region, wanted) || unreadable(error);
+}
+
+static gboolean prepare(ForeignReader *r, const VipsRect *wanted, GError **error) {
+    if (!vips.region_prepare(r->region, wanted))
+        return TRUE;
+    char *message = vips_library_message();
+    gboolean good = only_passed_over(r, message)
+                        ? read_on_leniently(r, wanted, error)
+                        : fault(error, STATUS_FAILED, "cannot be read (%s): restore it from a copy", message);
+    g_free(message);
+    return good;
+}
+
 gboolean foreign_read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
     ForeignReader *r = (ForeignReader *)reader;
     VipsRect wanted = {(int)rect.x, (int)rect.y, (int)rect.width, (int)rect.height};
-    if (vips.region_prepare(r->region, &wanted))
-        return unreadable(error);
+    if (!prepare(r, &wanted, error))
+        return FALSE;
     const VipsRect *valid = &r->region->valid;
     const guint8 *from = r->region->data + (gsize)(wanted.top - valid->top) * (gsize)r->region->bpl +
                          (gsize)(wanted.left - valid->left) * r->pixel_bytes;

@@ -429,6 +429,27 @@ class Jpeg(VipsTest):
         self.assert_close(self.decode("out.jpg"), turn(rows, "rot90"), 12)
 
 
+    def test_damage_that_is_only_warned_of(self):
+        for options in ([], ["--interlace"]):
+            self.picture("in.jpg", "jpegsave", *options, width=200, height=160)
+            data = self.read("in.jpg")
+            half = (data.rindex(b"\xff\xda") + data.rindex(b"\xff\xd9")) // 2
+            self.write("in.jpg", data[:half] + data[half + (len(data) - half) // 4:])
+            for arguments in (["--rotate", "90"], ["--flip", "horizontal"], ["--auto-orient"]):
+                self.fails(1, "-q", *arguments, "-o", "out.jpg", "in.jpg", says=("in.jpg: cannot be read", "restore it"))
+        self.assertEqual(self.files(), ["in.jpg"])
+
+    def test_bytes_between_segments(self):
+        self.picture("good.jpg", "jpegsave", width=67, height=41, smooth=True)
+        data = self.read("good.jpg")
+        at = data.index(b"\xff\xdb")
+        self.write("in.jpg", data[:at] + b"\0\0\x13" + data[at:])
+        result = self.run_command("--rotate", "90", "-o", "out.jpg", "in.jpg")
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 2), result.stderr)
+        self.assertIn(b"no part of its picture", result.stderr)
+        self.assert_close(self.decode("out.jpg"), turn(self.decode("good.jpg"), "rot90"), 12)
+
+
 class Refusals(VipsTest):
     def test_truncated(self):
         saves = {"jpg": ["jpegsave"], "tif": ["tiffsave"], "webp": ["webpsave"], "gif": ["gifsave"], "v": ["copy"], "hdr": ["radsave"]}
