@@ -14,6 +14,7 @@
 #include "gif_blocks.h"
 #include "jpeg_header.h"
 #include "jxl_header.h"
+#include "radiance_header.h"
 #include "tiff_tags.h"
 
 static gboolean cut_short(GError **error) {
@@ -164,6 +165,18 @@ static void save_jp2k(Saving *s, VipsImage *image) {
         g_string_assign(s->loss, "whose colour profile libvips does not keep");
 }
 
+/* libvips reads any order of rows and pixels as the common one. */
+static gboolean save_radiance(Saving *s, FILE *file, GError **error) {
+    RadianceHeader header = radiance_header_read(file);
+    if (header.extra)
+        g_string_assign(s->loss, "whose view and other lines of its header libvips does not keep");
+    return header.upright ||
+           fault(
+               error, STATUS_FAILED,
+               "does not have its rows from top to bottom and from left to right (-Y and +X), which libvips "
+               "would read wrongly: convert it first");
+}
+
 /* libvips gives pictures that have no EXIF one, unless it is told what else to keep, which it can be from
  * 8.15 on. */
 static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *image) {
@@ -188,6 +201,8 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         good = save_jxl(s, format, file, error);
     else if (g_str_has_prefix(format->save, "jp2k"))
         save_jp2k(s, image);
+    else if (g_str_has_prefix(format->save, "rad"))
+        good = save_radiance(s, file, error);
     else if (g_str_has_prefix(format->save, "magick")) {
         g_string_assign(s->options, "format=bmp");
         s->may_change = "pixels";

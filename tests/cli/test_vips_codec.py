@@ -502,6 +502,22 @@ class Refusals(VipsTest):
         self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
         self.assertIn(b"warning: in.tif: ", result.stderr)
 
+    def radiance(self, size, *lines):
+        self.write("in.hdr", b"#?RADIANCE\n" + b"".join(line + b"\n" for line in lines) + b"FORMAT=32-bit_rle_rgbe\n\n"
+                   + size + b"\n" + bytes(range(128, 152)))
+
+    def test_radiance_in_another_order(self):
+        for size in (b"+Y 2 +X 3", b"-Y 2 -X 3", b"+Y 2 -X 3", b"+X 3 -Y 2", b"-X 3 +Y 2"):
+            self.radiance(size)
+            for where in (["-o", "out.hdr"], ["--in-place"]):
+                self.fails(1, "--rotate", "90", *where, "in.hdr", says=("in.hdr: ", "-Y and +X"))
+        self.assertEqual(self.files(), ["in.hdr"])
+
+    def test_lines_of_a_radiance_header(self):
+        for line, lost in ((b"EXPOSURE=2", False), (b"SOFTWARE=this", False), (b"VIEW= -vtv -vh 45", True), (b"# seen", True), (b"pfilt -1", True)):
+            self.radiance(b"-Y 2 +X 3", line)
+            self.loses(lost, "in.hdr", "header")
+
     def test_formats_that_are_not_turned(self):
         ftyp = lambda *brands: struct.pack(">I", 8 + 4 * (len(brands) + 1)) + b"ftyp" + brands[0] + bytes(4) + b"".join(brands[1:])
         for data, says in ((b'<?xml version="1.0"?><svg width="5" height="5"/>', "SVG"), (b"%PDF-1.4\n", "PDF"), (b"\x76\x2f\x31\x01" + bytes(80), "OpenEXR"),
