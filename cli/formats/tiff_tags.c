@@ -10,6 +10,10 @@ enum {
     BITS = 258,
     COMPRESSION = 259,
     PHOTOMETRIC = 262,
+    DESCRIPTION = 270,
+    X_RESOLUTION = 282,
+    Y_RESOLUTION = 283,
+    RESOLUTION_UNIT = 296,
     PREDICTOR = 317,
     TILE_WIDTH = 322,
     TILE_HEIGHT = 323,
@@ -48,11 +52,18 @@ static const struct {
              {301, "TransferFunction"},
              {319, "PrimaryChromaticities"}};
 
+/* What each page has of its own and libvips has once. */
+static const guint16 own[] = {DESCRIPTION, X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT};
+enum { OWN_X = 1, OWN_Y = 2 };
+
 typedef struct {
     FILE *file;
     gboolean big_endian, big;
     gboolean failed; /* the file ended */
     guint page;
+    guint64 first[G_N_ELEMENTS(own)], this[G_N_ELEMENTS(own)]; /* their sums; 0 if absent */
+    guint unit;
+    guint64 summable; /* how many bytes more are worth their time */
     TiffTags *tags;
 } Walk;
 
@@ -101,12 +112,49 @@ static void take(Walk *w, guint tag, guint value) {
         *of_first = value;
     if (tag == EXTRA_SAMPLES && value == 1)
         tags->premultiplied = TRUE;
+    if (tag == EXTRA_SAMPLES && value == 0)
+        tags->unnamed = TRUE;
+    if (tag == RESOLUTION_UNIT)
+        w->unit = value;
     if (tag == SUB_IFDS || tag == DNG_VERSION)
         tags->nested = TRUE;
     else if (tag == PIXEL_SCALE || tag == TIE_POINTS || tag == TRANSFORMATION || tag == GEO_KEYS)
         tags->geographic = TRUE;
     else if (!is_kept(tag))
         note_lost(tags, tag);
+}
+
+static guint64 bytes_of(guint type) {
+    return type == 3 || type == 8                                ? 2
+           : type == 4 || type == 9 || type == 11 || type == 13  ? 4
+           : type == 5 || type == 10 || type == 12 || type >= 16 ? 8
+                                                                 : 1;
+}
+
+/* Of the first MiB of an entry's value, which is at the file's position or where the offset there points. */
+static guint64 sum_of(Walk *w, guint type, guint64 count) {
+    guint64 room = w->big ? 8 : 4, sum = 14695981039346656037u ^ count;
+    guint64 bytes = MIN(count, 1 << 20) * bytes_of(type);
+    if (bytes > w->summable) {
+        w->tags->pages_differ = TRUE; /* for all that is known */
+        return sum | 1;
+    }
+    w->summable -= bytes;
+    if (bytes > room && fseeko(w->file, (off_t)number(w, (int)room), SEEK_SET))
+        return sum | 1;
+    for (int c; bytes && (c = getc(w->file)) != EOF; bytes--)
+        sum = (sum ^ (guint64)c) * 1099511628211u;
+    return sum | 1;
+}
+
+static void end_page(Walk *w) {
+    if (w->page == 0) {
+        memcpy(w->first, w->this, sizeof(w->first));
+        w->tags->shape_only = w->unit == 1 && w->this[OWN_X] != w->this[OWN_Y];
+    } else if (memcmp(w->first, w->this, sizeof(w->first))) {
+        w->tags->pages_differ = TRUE;
+    }
+    memset(w->this, 0, sizeof(w->this));
 }
 
 /* An entry: its tag and its value, the first one where it has several that fit in; else an offset. */
@@ -120,13 +168,18 @@ static void read_entry(Walk *w) {
         fseeko(w->file, (off_t)number(w, w->big ? 8 : 4), SEEK_SET);
         value = (guint)number(w, 2);
     }
+    for (gsize i = 0; i < G_N_ELEMENTS(own); i++)
+        if (own[i] == tag) {
+            fseeko(w->file, value_at, SEEK_SET);
+            w->this[i] = sum_of(w, type, count);
+        }
     fseeko(w->file, value_at + (w->big ? 8 : 4), SEEK_SET);
     if (!w->failed)
         take(w, tag, value);
 }
 
 gboolean tiff_tags_read(FILE *file, TiffTags *tags) {
-    Walk w = {.file = file, .tags = tags};
+    Walk w = {.file = file, .summable = 64 << 20, .tags = tags};
     *tags = (TiffTags){.bits = 1, .compression = 1};
     rewind(file);
     w.big_endian = getc(file) == 'M';
@@ -134,14 +187,19 @@ gboolean tiff_tags_read(FILE *file, TiffTags *tags) {
     w.big = tags->big = number(&w, 2) == 43;
     if (w.big)
         number(&w, 4); /* the size of offsets, always 8 */
-    guint64 next = number(&w, w.big ? 8 : 4);
+    guint64 next = number(&w, w.big ? 8 : 4), seen = 0;
     for (; next && !w.failed && w.page < MAX_PAGES; w.page++) {
         if (fseeko(file, (off_t)next, SEEK_SET))
             return FALSE;
         guint64 entries = number(&w, w.big ? 8 : 2);
         for (guint64 i = 0; i < entries && !w.failed; i++)
             read_entry(&w);
+        end_page(&w);
+        if (!(w.page & (w.page + 1)))
+            seen = next; /* a loop comes to one of these again */
         next = number(&w, w.big ? 8 : 4);
+        if (next && next == seen)
+            break;
     }
     return !w.failed;
 }

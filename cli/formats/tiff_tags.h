@@ -17,6 +17,9 @@ typedef struct {
     gboolean geographic;    /* pixels are tied to places on the map */
     gboolean nested;        /* holds images within images, or a camera's raw data */
     gboolean premultiplied; /* its colours are multiplied by alpha */
+    gboolean unnamed;       /* has channels of which it does not say what they are */
+    gboolean shape_only;    /* its resolutions, which differ, have no unit */
+    gboolean pages_differ;  /* in description or resolution */
     GString *lost;          /* the names of other tags that libvips does not keep, NULL if none */
 } TiffTags;
 

@@ -363,6 +363,23 @@ static void strip(VipsImage *image, TtOrientation tag) {
         vips.image_set_int(image, VIPS_META_ORIENTATION, (int)tag);
 }
 
+/* Radiance's shape of a pixel, a height through a width. */
+static void turn_aspect(VipsImage *image) {
+    double aspect;
+    if (vips.image_get_typeof(image, "rad-aspect") && !vips.image_get_double(image, "rad-aspect", &aspect) &&
+        aspect > 0)
+        vips.image_set_double(image, "rad-aspect", 1 / aspect);
+}
+
+/* Where the origin went. */
+static void turn_offsets(const VipsImage *from, TtOrientation turn, VipsImage *image) {
+    gboolean swap = tt_swaps_axes(turn);
+    int x = swap ? from->Yoffset : from->Xoffset, y = swap ? from->Xoffset : from->Yoffset;
+    TtRect corner = tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1});
+    image->Xoffset = corner.x ? image->Xsize - x : x;
+    image->Yoffset = corner.y ? image->Ysize - y : y;
+}
+
 static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn, gboolean tag_used) {
     VipsImage *from = source->image, *image = vips.image_new();
     const TtImage *page = &source->reader.shape;
@@ -373,6 +390,9 @@ static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn,
                            from->BandFmt, from->Coding, from->Type, swap ? from->Yres : from->Xres,
                            swap ? from->Xres : from->Yres);
     copy_metadata(from, image);
+    turn_offsets(from, turn, image);
+    if (swap)
+        turn_aspect(image);
     vips.image_remove(image, VIPS_META_SEQUENTIAL);
     if (turn != TT_NONE)
         vips.image_remove(image, "jpeg-thumbnail-data"); /* it would show the picture as it was */

@@ -43,6 +43,8 @@
     F(vips, image_get_blob)                                                                                  \
     F(vips, image_get_int)                                                                                   \
     F(vips, image_set)                                                                                       \
+    F(vips, image_get_double)                                                                                \
+    F(vips, image_set_double)                                                                                \
     F(vips, image_set_int)                                                                                   \
     F(vips, image_set_blob_copy)                                                                             \
     F(vips, image_remove)                                                                                    \

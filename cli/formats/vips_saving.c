@@ -11,11 +11,24 @@
 #include <string.h>
 
 #include "../say.h"
+#include "bmp_header.h"
 #include "gif_blocks.h"
+#include "jp2_boxes.h"
 #include "jpeg_header.h"
 #include "jxl_header.h"
 #include "radiance_header.h"
 #include "tiff_tags.h"
+
+/* One more loss, as "whose ...". */
+static void lose(Saving *s, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void lose(Saving *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (s->loss->len)
+        g_string_append(s->loss, ", ");
+    g_string_append_vprintf(s->loss, format, args);
+    va_end(args);
+}
 
 static gboolean cut_short(GError **error) {
     return fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
@@ -35,7 +48,7 @@ static void save_jpeg(Saving *s, FILE *file) {
     JpegHeader header = jpeg_header_read(file);
     g_string_printf(s->options, "Q=%d,subsample-mode=%s%s", header.quality, header.subsampled ? "on" : "off",
                     header.progressive ? ",interlace" : "");
-    g_string_printf(s->loss, "whose pixels are compressed again with loss (at quality %d)", header.quality);
+    lose(s, "whose pixels are compressed again with loss (at quality %d)", header.quality);
 }
 
 /* ---- TIFF --------------------------------------------------------------------------------------------- */
@@ -58,6 +71,21 @@ static const char *tiff_compression(const TiffTags *tags) {
     default:
         return "deflate";
     }
+}
+
+static void lose_of_tiff(Saving *s, const TiffTags *tags) {
+    enum { YCBCR = 6, OLD_JPEG = 6, JPEG = 7 };
+    if (tags->photometric == YCBCR && tags->compression != OLD_JPEG && tags->compression != JPEG)
+        lose(s, "whose colours libvips converts to RGB");
+    if (tags->pages_differ)
+        lose(s,
+             "whose pages have descriptions or resolutions of their own, of which libvips keeps the first");
+    if (tags->shape_only)
+        lose(s, "whose resolutions have no unit, and get one");
+    if (tags->unnamed)
+        lose(s, "whose extra channels, which it does not name, become alpha");
+    if (tags->lost)
+        lose(s, "whose tags libvips does not keep (%s)", tags->lost->str);
 }
 
 static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **error) {
@@ -94,8 +122,7 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
                                    tags.tile_height);
         if (tags.big || bytes > 3900000000u)
             g_string_append(s->options, ",bigtiff");
-        if (tags.lost)
-            g_string_printf(s->loss, "whose tags libvips does not keep (%s)", tags.lost->str);
+        lose_of_tiff(s, &tags);
         s->tile_width = tags.tile_width;
         s->tile_height = tags.tile_height;
     }
@@ -118,7 +145,7 @@ static gboolean save_gif(Saving *s, FILE *file, VipsImage *image, GError **error
     if (!blocks.whole)
         return cut_short(error);
     if (blocks.extra)
-        g_string_assign(s->loss, "whose comments or other data beside its frames libvips does not keep");
+        lose(s, "whose comments or other data beside its frames libvips does not keep");
     g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
     if (operation_takes("gifsave_target", "keep-duplicate-frames"))
         g_string_append(s->options, ",keep-duplicate-frames");
@@ -149,7 +176,7 @@ static void save_heif(Saving *s, FILE *file, VipsImage *image) {
                     heif_is_subsampled(file) ? "on" : "off");
     if (image->BandFmt == VIPS_FORMAT_USHORT)
         g_string_append_printf(s->options, ",bitdepth=%d", number_of(image, "heif-bitdepth", 12));
-    g_string_assign(s->loss, "whose pixels are compressed again with loss (at quality 95)");
+    lose(s, "whose pixels are compressed again with loss (at quality 95)");
 }
 
 static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, GError **error) {
@@ -159,17 +186,37 @@ static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, GEr
                  "is animated, and this libvips would keep its first frame only: use a later libvips");
 }
 
-static void save_jp2k(Saving *s, VipsImage *image) {
+static gboolean save_jp2k(Saving *s, FILE *file, VipsImage *image, GError **error) {
+    Jp2Boxes boxes = jp2_boxes_read(file);
+    if (boxes.geographic)
+        return fault(error, STATUS_FAILED,
+                     "ties its pixels to places on the map (GeoJP2 or GML), which libvips would lose: use "
+                     "gdalwarp or a program of that field");
     g_string_assign(s->options, "lossless");
     if (vips.image_get_typeof(image, VIPS_META_ICC_NAME))
-        g_string_assign(s->loss, "whose colour profile libvips does not keep");
+        lose(s, "whose colour profile libvips does not keep");
+    if (boxes.extra)
+        lose(s, "whose boxes beside the picture (XMP, EXIF, resolution and the like) libvips does not keep");
+    return TRUE;
+}
+
+static void save_bmp(Saving *s, FILE *file) {
+    BmpHeader header = bmp_header_read(file);
+    g_string_assign(s->options, "format=bmp");
+    s->may_change = "pixels";
+    if (header.few_bits)
+        lose(s, "whose pixels of few bits become colours of 24");
+    if (header.resolution)
+        lose(s, "whose resolution libvips does not keep");
+    if (header.profile)
+        lose(s, "whose colour profile libvips does not keep");
 }
 
 /* libvips reads any order of rows and pixels as the common one. */
 static gboolean save_radiance(Saving *s, FILE *file, GError **error) {
     RadianceHeader header = radiance_header_read(file);
     if (header.extra)
-        g_string_assign(s->loss, "whose view and other lines of its header libvips does not keep");
+        lose(s, "whose view and other lines of its header libvips does not keep");
     return header.upright ||
            fault(
                error, STATUS_FAILED,
@@ -200,13 +247,11 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "jxl"))
         good = save_jxl(s, format, file, error);
     else if (g_str_has_prefix(format->save, "jp2k"))
-        save_jp2k(s, image);
+        good = save_jp2k(s, file, image, error);
     else if (g_str_has_prefix(format->save, "rad"))
         good = save_radiance(s, file, error);
-    else if (g_str_has_prefix(format->save, "magick")) {
-        g_string_assign(s->options, "format=bmp");
-        s->may_change = "pixels";
-    }
+    else if (g_str_has_prefix(format->save, "magick"))
+        save_bmp(s, file);
     static const char *const with_exif[] = {"jpeg", "webp", "heif", "jxl"};
     for (gsize i = 0; good && i < G_N_ELEMENTS(with_exif); i++)
         if (g_str_has_prefix(format->save, with_exif[i]))

@@ -502,6 +502,87 @@ class Refusals(VipsTest):
         self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
         self.assertIn(b"warning: in.tif: ", result.stderr)
 
+    def tiff_pages(self, *pages, samples=1, photometric=1):
+        """Pages of 2 x 2 with tags of their own."""
+        data = b"II*\0\x08\0\0\0"
+        for i, extra in enumerate(pages):
+            at = len(data)
+            entries = sorted([(256, 3, 1, 2), (257, 3, 1, 2), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, photometric), (273, 4, 1, 0),
+                              (277, 3, 1, samples), (278, 3, 1, 2), (279, 4, 1, 4 * samples), *extra])
+            end = at + 2 + 12 * len(entries) + 4
+            tail = b"".join(struct.pack("<" + "H" * samples, *[8] * samples) if tag == 258 else value
+                            for tag, *_, value in entries if isinstance(value, bytes) or tag == 258 and samples > 2)
+            pixels, packed = end + len(tail), []
+            for tag, kind, count, value in entries:
+                if tag == 258 and samples > 1:
+                    count, value = samples, b"\x08\0" * samples if samples > 2 else 0x80008
+                if tag == 273:
+                    value = pixels
+                if isinstance(value, bytes):
+                    value, end = end, end + len(value)
+                packed.append(struct.pack("<HHII", tag, kind, count, value))
+            after = pixels + 4 * samples
+            data += (struct.pack("<H", len(entries)) + b"".join(packed) + struct.pack("<I", after if i + 1 < len(pages) else 0)
+                     + tail + bytes(range(7, 7 + 4 * samples)))
+        self.write("in.tif", data)
+
+    def test_what_a_tiff_says_of_pages_and_channels(self):
+        text = lambda words: (270, 2, len(words), words)
+        res = lambda x, y, unit: [(282, 5, 1, struct.pack("<II", x, 1)), (283, 5, 1, struct.pack("<II", y, 1)), (296, 3, 1, unit)]
+        for pages, says in (([[text(b"one page\0")], [text(b"one page\0")]], None), ([[text(b"one page\0")], [text(b"another.\0")]], "pages"),
+                            ([[text(b"one page\0")], []], "pages"), ([[], [text(b"one page\0")]], "pages"),
+                            ([res(30, 30, 3), res(30, 30, 3)], None), ([res(30, 30, 3), res(30, 40, 3)], "pages"),
+                            ([res(30, 30, 3), res(30, 30, 2)], "pages"), ([res(30, 40, 3)], None), ([res(30, 40, 1)], "no unit")):
+            self.tiff_pages(*pages)
+            self.loses(says is not None, "in.tif", says or "")
+        for value, says in ((2, None), (0, "become alpha")):
+            self.tiff_pages([(338, 3, 1, value)], samples=2)
+            self.loses(says is not None, "in.tif", says or "")
+        self.tiff_pages([(530, 3, 2, 0x10001)], samples=3, photometric=6)
+        self.loses(True, "in.tif", "RGB")
+
+    def test_the_origin_of_a_v_file_and_the_shape_of_pixels(self):
+        self.picture("in.v", "copy", "--xoffset", "3", "--yoffset", "1")
+        for orientation, at in (("rot90", (7 - 1, 3)), ("fliph", (13 - 3, 1)), ("flipv", (3, 7 - 1)), ("transpose", (1, 3))):
+            self.succeeds(*ARGUMENTS[orientation], "--overwrite", "-o", "out.v", "in.v")
+            self.assertEqual((self.field("out.v", "xoffset"), self.field("out.v", "yoffset")), tuple(map(str, at)), orientation)
+        self.radiance(b"-Y 2 +X 3", b"PIXASPECT=2")
+        self.succeeds("--rotate", "90", "--in-place", "in.hdr")
+        self.assertEqual(float(self.field("in.hdr", "rad-aspect")), 0.5)
+
+    def test_boxes_of_a_jp2(self):
+        if not has("JPEG 2000"):
+            self.skipTest("this libvips has no JPEG 2000")
+        self.picture("whole.jp2", "jp2ksave", "--lossless", width=37, height=21)
+        data = self.read("whole.jp2")
+        os.remove(self.path("whole.jp2"))
+        box = lambda kind, body: struct.pack(">I", len(body) + 8) + kind + body
+        at = data.index(b"jp2c") - 4
+        geo = bytes.fromhex("b14bf8bd083d4b43a5ae8cd7d5a6ce03") + b"II*\0"
+        for extra in (b"", box(b"xml ", b"<a/>"), box(b"uuid", bytes(16) + b"x")):
+            self.write("in.jp2", data[:at] + extra + data[at:])
+            self.loses(bool(extra), "in.jp2", "boxes")
+        for extra in (box(b"uuid", geo), box(b"asoc", box(b"lbl ", b"gml.data") + box(b"xml ", b"<a/>"))):
+            self.write("in.jp2", data[:at] + extra + data[at:])
+            for where in (["-o", "out.jp2"], ["--in-place"]):
+                self.fails(1, "--rotate", "90", *where, "in.jp2", says=("in.jp2: ", "map"))
+        start = data.index(b"jp2h") - 4
+        header = data[start + 8:at] + box(b"res ", box(b"resc", struct.pack(">HHHHbb", 1, 1, 1, 1, 2, 2)))
+        self.write("in.jp2", data[:start] + box(b"jp2h", header) + data[at:])
+        self.loses(True, "in.jp2", "boxes")
+
+    def test_header_of_a_bmp(self):
+        if not has("BMP"):
+            self.skipTest("this libvips has no BMP")
+        def bmp(bits, resolution, palette, row):
+            offset = 54 + len(palette)
+            return (b"BM" + struct.pack("<IHHI", offset + 8, 0, 0, offset) + struct.pack("<IiiHHIIiiII", 40, 2, 1, 1, bits, 0, 8, resolution,
+                    resolution, len(palette) // 4, 0) + palette + row.ljust(8, b"\0"))
+        for bits, resolution, palette, row, says in ((24, 0, b"", b"abcdef", None), (24, 2835, b"", b"abcdef", "resolution"),
+                                                     (8, 0, b"\0\0\0\0\xff\xff\xff\0", b"\0\1", "few bits"), (1, 0, b"\0\0\0\0\xff\xff\xff\0", b"\x40", "few bits")):
+            self.write("in.bmp", bmp(bits, resolution, palette, row))
+            self.loses(says is not None, "in.bmp", says or "")
+
     def radiance(self, size, *lines):
         self.write("in.hdr", b"#?RADIANCE\n" + b"".join(line + b"\n" for line in lines) + b"FORMAT=32-bit_rle_rgbe\n\n"
                    + size + b"\n" + bytes(range(128, 152)))
