@@ -16,7 +16,19 @@ static const guint8 chrominance[64] = {17, 18, 18, 24, 21, 24, 47, 26, 26, 47, 9
                                        99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
                                        99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99};
 
-enum { START = 0xd8, TABLES = 0xdb, SCAN = 0xda, FRAME_FIRST = 0xc0, FRAME_LAST = 0xcf };
+enum {
+    START = 0xd8,
+    END = 0xd9,
+    SCAN = 0xda,
+    RESTART_FIRST = 0xd0,
+    RESTART_LAST = 0xd7,
+    COMMENT = 0xfe,
+    APP_FIRST = 0xe0,
+    APP_LAST = 0xef,
+    TABLES = 0xdb,
+    FRAME_FIRST = 0xc0,
+    FRAME_LAST = 0xcf
+};
 
 typedef struct {
     guint16 steps[4][64]; /* 0 where no table was given */
@@ -51,20 +63,60 @@ static void read_frame(Tables *t, int marker, const guint8 *p, const guint8 *end
     }
 }
 
-/* The next marker and what it holds, in `segment`; 0 at the end of the header. */
+/* The next marker, behind any data; 0 at the end of the file. */
+static int next_marker(FILE *file) {
+    int c = getc(file);
+    for (;;) {
+        while (c != 0xff && c != EOF)
+            c = getc_unlocked(file);
+        while (c == 0xff) /* fill bytes */
+            c = getc(file);
+        if (c == EOF)
+            return 0;
+        if (c && c != 1 && (c < RESTART_FIRST || c > RESTART_LAST))
+            return c;
+    }
+}
+
+/* The next marker and what it holds, in `segment`; 0 at the end. */
 static int next_segment(FILE *file, GByteArray *segment) {
-    int c = getc(file), marker, high, low;
-    if (c != 0xff)
-        return 0;
-    while ((marker = getc(file)) == 0xff)
-        ; /* fill bytes */
-    if (marker <= 0 || marker == SCAN || (high = getc(file)) < 0 || (low = getc(file)) < 0)
+    int marker = next_marker(file), high, low;
+    g_byte_array_set_size(segment, 0);
+    if (marker == 0 || marker == END)
+        return marker;
+    if ((high = getc(file)) < 0 || (low = getc(file)) < 0)
         return 0;
     int size = (high << 8 | low) - 2;
     if (size < 0)
         return 0;
     g_byte_array_set_size(segment, (guint)size);
     return fread(segment->data, 1, segment->len, file) == segment->len ? marker : 0;
+}
+
+/* What an application's data begin with where libvips keeps them, or writes them anew. Of the profile and of
+ * what Photoshop says there may be several parts, of the others one. */
+static const struct {
+    int marker;
+    const char *start;
+    gsize length;
+    gboolean repeats;
+} kept[] = {{0xe0, "JFIF", 5, FALSE},
+            {0xe1, "Exif\0", 6, FALSE},
+            {0xe1, "http://ns.adobe.com/xap/1.0/", 29, FALSE},
+            {0xe2, "ICC_PROFILE", 12, TRUE},
+            {0xed, "Photoshop 3.0", 14, TRUE},
+            {0xee, "Adobe", 5, FALSE}};
+
+/* *seen: a bit for each of those that came before. */
+static gboolean is_kept(int marker, const GByteArray *segment, guint *seen) {
+    for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
+        if (kept[i].marker == marker && segment->len >= kept[i].length &&
+            !memcmp(segment->data, kept[i].start, kept[i].length)) {
+            gboolean again = *seen >> i & 1;
+            *seen |= 1u << i;
+            return !again || kept[i].repeats;
+        }
+    return FALSE;
 }
 
 static gboolean no_coarser(const guint8 *standard, int quality, const guint16 *steps) {
@@ -96,17 +148,26 @@ static gboolean is_subsampled(const Tables *t) {
 JpegHeader jpeg_header_read(FILE *file) {
     Tables t = {.components = 0};
     GByteArray *segment = g_byte_array_new();
+    gboolean extra = FALSE, scanned = FALSE;
+    guint seen = 0;
     int marker;
     rewind(file);
     if (getc(file) == 0xff && getc(file) == START)
         while ((marker = next_segment(file, segment))) {
             const guint8 *end = segment->data + segment->len;
-            if (marker == TABLES)
+            scanned |= marker == SCAN;
+            if (marker == TABLES && !scanned)
                 read_tables(&t, segment->data, end);
-            else if (is_frame(marker))
+            else if (is_frame(marker) && !t.frame)
                 read_frame(&t, marker, segment->data, end);
+            else if (marker == COMMENT || (marker >= APP_FIRST && marker <= APP_LAST))
+                extra |= !is_kept(marker, segment, &seen);
+            else if (marker == END) {
+                extra |= getc(file) != EOF;
+                break;
+            }
         }
     g_byte_array_unref(segment);
     gboolean progressive = t.frame == 0xc2 || t.frame == 0xc6 || t.frame == 0xca || t.frame == 0xce;
-    return (JpegHeader){quality_of(&t), is_subsampled(&t), progressive};
+    return (JpegHeader){quality_of(&t), is_subsampled(&t), progressive, extra};
 }

@@ -49,6 +49,8 @@ static void save_jpeg(Saving *s, FILE *file) {
     g_string_printf(s->options, "Q=%d,subsample-mode=%s%s", header.quality, header.subsampled ? "on" : "off",
                     header.progressive ? ",interlace" : "");
     lose(s, "whose pixels are compressed again with loss (at quality %d)", header.quality);
+    if (header.extra)
+        lose(s, "whose comments or other data beside the picture libvips does not keep");
 }
 
 /* ---- TIFF --------------------------------------------------------------------------------------------- */

@@ -429,6 +429,19 @@ class Jpeg(VipsTest):
         self.assert_close(self.decode("out.jpg"), turn(rows, "rot90"), 12)
 
 
+    def test_data_beside_the_picture(self):
+        self.picture("good.jpg", "jpegsave", "--Q", "95", "--profile", "srgb")
+        data = self.read("good.jpg")
+        segment = lambda marker, body: bytes((0xff, marker)) + struct.pack(">H", len(body) + 2) + body
+        xmp = segment(0xe1, b"http://ns.adobe.com/xap/1.0/\0<x/>")
+        for extra, behind, lost in ((b"", b"", False), (xmp, b"", False), (xmp + xmp, b"", True), (segment(0xfe, b"words"), b"", True),
+                                    (segment(0xe2, b"MPF\0II*\0"), b"", True), (segment(0xe7, b"x"), b"", True), (b"", b"film", True),
+                                    (segment(0xe1, b"http://ns.adobe.com/xmp/extension/\0x"), b"", True)):
+            at = data.index(b"\xff\xdb")
+            self.write("in.jpg", data[:at] + extra + data[at:] + behind)
+            result = self.run_command("--rotate", "90", "--overwrite", "-o", "out.jpg", "in.jpg")
+            self.assertEqual((result.returncode, result.stderr.count(b"\n"), b"other data" in result.stderr), (0, 1, lost), (extra, result.stderr))
+
     def test_damage_that_is_only_warned_of(self):
         for options in ([], ["--interlace"]):
             self.picture("in.jpg", "jpegsave", *options, width=200, height=160)
