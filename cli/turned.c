@@ -11,7 +11,7 @@
 #include "say.h"
 
 /* Bytes of a piece and its turned twin, from a file and from memory, where large pieces gain nothing. */
-static const gsize piece_limit = 64 << 20, held_piece_limit = 8 << 20;
+static const gsize piece_limit = 64 << 20, held_piece_limit = 4 << 20;
 
 struct Turned {
     Reader *reader;
