@@ -830,7 +830,7 @@ static void test_errors(void) {
     VipsImage *in = noise(400, 300, 3, VIPS_FORMAT_UCHAR), *ordered = in_order(in);
     expect_error(in, "no backend is named 'nope'", "backend", "nope", NULL);
     expect_error(in, "no device -1", "device", -1, NULL);
-    expect_error(ordered, "0.4 MB", "memory_limit", (guint64)1000, NULL);
+    expect_error(ordered, "360000 bytes", "memory_limit", (guint64)1000, NULL);
     g_object_unref(ordered);
     g_object_unref(in);
 
