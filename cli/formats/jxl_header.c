@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first fields of a JPEG XL codestream, as ISO/IEC 18181-1 packs them: bits, the lowest first.
+ * The first fields of a JPEG XL codestream, as ISO/IEC 18181-1 packs them: bits, the lowest first; and the
+ * boxes of part 2.
  */
 #include "jxl_header.h"
 
@@ -47,27 +48,70 @@ static void skip_preview_size(Bits *b) {
     }
 }
 
+typedef struct {
+    char type[4];
+    guint64 body; /* bytes; G_MAXUINT64 if it is the last box and goes to the end of the file */
+} Box;
+
+static gboolean read_box(FILE *file, Box *box) {
+    guint8 head[8];
+    if (fread(head, 1, 8, file) != 8)
+        return FALSE;
+    memcpy(box->type, head + 4, 4);
+    guint64 size = (guint64)head[0] << 24 | (guint64)(head[1] << 16 | head[2] << 8 | head[3]), used = 8;
+    if (size == 1) {
+        if (fread(head, 1, 8, file) != 8)
+            return FALSE;
+        memcpy(&size, head, 8);
+        size = GUINT64_FROM_BE(size);
+        used = 16;
+    }
+    box->body = size ? size - used : G_MAXUINT64;
+    return !size || size >= used;
+}
+
+static gboolean is_one_of(const Box *box, const char *types) {
+    for (; *types; types += 4)
+        if (!memcmp(box->type, types, 4))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean skip_box(FILE *file, const Box *box) {
+    return box->body <= G_MAXINT64 && !fseeko(file, (off_t)box->body, SEEK_CUR);
+}
+
+static gboolean is_bare(FILE *file) {
+    rewind(file);
+    gboolean bare = getc(file) == 0xff && getc(file) == 0x0a;
+    rewind(file);
+    return bare;
+}
+
 /* To the codestream: at the start of a bare one, in a box of a container. */
 static gboolean find_codestream(FILE *file) {
-    guint8 box[16];
-    rewind(file);
-    if (fread(box, 1, 2, file) == 2 && box[0] == 0xff && box[1] == 0x0a)
-        return !fseeko(file, 0, SEEK_SET);
-    rewind(file);
-    while (fread(box, 1, 8, file) == 8) {
-        guint64 size = (guint64)box[0] << 24 | (guint64)(box[1] << 16 | box[2] << 8 | box[3]), header = 8;
-        if (!memcmp(box + 4, "jxlc", 4))
+    Box box;
+    if (is_bare(file))
+        return TRUE;
+    while (read_box(file, &box)) {
+        if (is_one_of(&box, "jxlc"))
             return TRUE;
-        if (!memcmp(box + 4, "jxlp", 4)) /* a part, and its number first */
+        if (is_one_of(&box, "jxlp")) /* a part, and its number first */
             return !fseeko(file, 4, SEEK_CUR);
-        if (size == 1) {
-            if (fread(box, 1, 8, file) != 8)
-                return FALSE;
-            memcpy(&size, box, 8);
-            size = GUINT64_FROM_BE(size);
-            header = 16;
-        }
-        if (size < header || fseeko(file, (off_t)(size - header), SEEK_CUR))
+        if (!skip_box(file, &box))
+            return FALSE;
+    }
+    return FALSE;
+}
+
+gboolean jxl_has_extra(FILE *file, const char *kept) {
+    Box box;
+    if (is_bare(file))
+        return FALSE;
+    while (read_box(file, &box)) {
+        if (!is_one_of(&box, "JXL ftypjxlcjxlpjxlljxli") && !is_one_of(&box, kept))
+            return TRUE;
+        if (!skip_box(file, &box))
             return FALSE;
     }
     return FALSE;

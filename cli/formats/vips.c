@@ -9,6 +9,7 @@
 #include "vips_formats.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,8 +44,9 @@ typedef struct {
     const TtImage *band; /* handed over and not used up; NULL if none */
     gsize band_row, next_row;
     gboolean stopping; /* no more rows will come */
+    int system_error;  /* of the first write that failed; 0 if none has */
     gboolean ended;    /* the saver has, with or without a fault */
-    char *fault;       /* NULL if it has saved all */
+    GError *fault;     /* NULL if it has saved all */
 } ForeignWriter;
 
 /* Held while a file is open: libvips' messages do not tell which thread they are for, and it uses all cores
@@ -137,6 +139,12 @@ out:
     return image;
 }
 
+/* What libvips says where it could read the pages, but not one below the other. */
+static gboolean pages_differ(const GError *error) {
+    return strstr(error->message, " differs from page ") ||
+           strstr(error->message, "not all pages are the same size");
+}
+
 static gboolean load_pages(ForeignReader *r, GError **error) {
     int pages = 1;
     if (!(r->image = load(r, FALSE, &pages, error)))
@@ -144,8 +152,11 @@ static gboolean load_pages(ForeignReader *r, GError **error) {
     if (pages > 1) {
         vips.object_unref(r->image);
         if (!(r->image = load(r, TRUE, &pages, error))) {
-            g_prefix_error(error, "has %d pages, perhaps of different sizes: split it first, for it ", pages);
-            return FALSE;
+            if (!pages_differ(*error))
+                return FALSE;
+            g_clear_error(error);
+            return fault(error, STATUS_FAILED,
+                         "has %d pages, which are not all of one size and type: split it first", pages);
         }
     }
     gsize height = (gsize)vips.image_get_page_height(r->image);
@@ -212,7 +223,7 @@ static void describe(ForeignReader *r) {
 static gboolean decide_saving(ForeignReader *r, GError **error) {
     int descriptor = fileno(r->file);
     off_t position = lseek(descriptor, 0, SEEK_CUR);
-    return saving_decide(&r->saving, r->format, r->file, r->image, error) &&
+    return saving_decide(&r->saving, r->format, r->file, r->image, r->strip, error) &&
            (lseek(descriptor, position, SEEK_SET) == position || system_fault(error, "read it", errno));
 }
 
@@ -312,20 +323,6 @@ void foreign_close(Reader *reader) {
 
 /* ---- The turned picture's header ---------------------------------------------------------------------- */
 
-/* All metadata of one image that the other has no field for. Nothing else ties the two: they are run by
- * threads that know nothing of each other. */
-static void copy_metadata(VipsImage *from, VipsImage *to) {
-    char **names = vips.image_get_fields(from);
-    for (char **name = names; *name; name++) {
-        GValue value = {0};
-        if (!vips.image_get_typeof(to, *name) && !vips.image_get(from, *name, &value)) {
-            vips.image_set(to, *name, &value);
-            vips.value_unset(&value);
-        }
-    }
-    g_strfreev(names);
-}
-
 static void reset_tag(VipsImage *image) {
     const void *packet;
     size_t size;
@@ -407,8 +404,24 @@ static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn,
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
 
-static gboolean unwritable(const char *message, GError **error) {
-    return fault(error, STATUS_FAILED, "cannot write the output: %s", message);
+/* Where libvips itself has written, the system's error is lost. So room for the pixels is asked for once
+ * more; formats written through a target are no concern of this. */
+static int out_of_space(const ForeignWriter *w) {
+    return strcmp(w->format->save, "vipssave")
+               ? 0
+               : posix_fallocate(fileno(w->file), 0, (off_t)w->row_bytes * w->image->Ysize + (1 << 16));
+}
+
+static gboolean saver_fault(const ForeignWriter *w, GError **error) {
+    char *message = vips_library_message();
+    int number = w->system_error ? w->system_error : out_of_space(w);
+    if (number)
+        system_fault(error, "write the output", number);
+    else
+        fault(error, STATUS_FAILED, "cannot be written by libvips (%s): convert it to another format first",
+              message);
+    g_free(message);
+    return FALSE;
 }
 
 /* Called by libvips, always with whole rows in order, for this stands behind vips_sequential(). */
@@ -440,17 +453,49 @@ static int bring_rows(VipsRegion *out, void *seq, void *a, void *b, gboolean *st
     return good ? 0 : -1;
 }
 
-/* libvips writes its own format only under a name that ends in .v: a link, in a folder of its own. */
-static char *make_link(int descriptor) {
-    char *folder = g_dir_make_tmp("imgtranspose-XXXXXX", NULL);
-    if (!folder) {
-        vips.error("imgtranspose", "%s", "no folder for temporary files (see TMPDIR)");
-        return NULL;
+/* No more rows come after a write that failed. */
+static void note_failed_write(ForeignWriter *w, int number) {
+    g_mutex_lock(&w->lock);
+    w->system_error = number;
+    w->stopping = TRUE;
+    g_cond_broadcast(&w->changed);
+    g_mutex_unlock(&w->lock);
+}
+
+/* Called by libvips. Encoders do not expect that a write fails: JPEG 2000's tries again for ever, others go
+ * on and complain of what came of it. So none does, as they see it; the first fault is noted. */
+static gint64 write_bytes(VipsTargetCustom *target, const void *bytes, gint64 size, ForeignWriter *w) {
+    (void)target;
+    for (gint64 done = 0; done < size && !w->system_error;) {
+        ssize_t n = write(fileno(w->file), (const guint8 *)bytes + done, (gsize)(size - done));
+        if (n > 0)
+            done += n;
+        else if (!n || errno != EINTR)
+            note_failed_write(w, n ? errno : EIO);
     }
-    char *name = name_of(descriptor), *link = g_build_filename(folder, "output.v", NULL);
-    if (symlink(name, link)) {
-        vips.error("imgtranspose", "%s", g_strerror(errno));
-        rmdir(folder);
+    return size;
+}
+
+static gint64 read_bytes(VipsTargetCustom *target, void *bytes, gint64 size, ForeignWriter *w) {
+    (void)target;
+    return read(fileno(w->file), bytes, (gsize)size);
+}
+
+static gint64 seek(VipsTargetCustom *target, gint64 offset, int whence, ForeignWriter *w) {
+    (void)target;
+    return lseek(fileno(w->file), offset, whence);
+}
+
+/* libvips writes its own format only under a name that ends in .v: a link, in a folder of its own. */
+static char *make_link(int descriptor, GError **error) {
+    char *folder = g_dir_make_tmp("imgtranspose-XXXXXX", NULL);
+    char *name = name_of(descriptor), *link = folder ? g_build_filename(folder, "output.v", NULL) : NULL;
+    if (!link || symlink(name, link)) {
+        fault(error, STATUS_FAILED,
+              "cannot be written without a folder for temporary files (%s): set TMPDIR to one",
+              g_strerror(errno));
+        if (folder)
+            rmdir(folder);
         g_clear_pointer(&link, g_free);
     }
     g_free(name);
@@ -466,51 +511,58 @@ static void remove_link(char *link) {
     g_free(link);
 }
 
-/* *link: what to remove when all is written. */
-static gboolean set_target(VipsOperation *operation, int descriptor, char **link) {
-    if (takes(operation, "filename")) {
-        if (!(*link = make_link(descriptor)))
-            return FALSE;
-        vips.object_set(operation, "filename", *link, NULL);
-    }
-    if (!takes(operation, "target"))
-        return TRUE;
-    VipsTarget *target = vips.target_new_to_descriptor(descriptor);
-    if (!target)
-        return FALSE;
+static void set_target(VipsOperation *operation, ForeignWriter *w) {
+    VipsTargetCustom *target = vips.target_custom_new();
+    vips.signal_connect_data(target, "write", G_CALLBACK(write_bytes), w, NULL, 0);
+    vips.signal_connect_data(target, "read", G_CALLBACK(read_bytes), w, NULL, 0);
+    vips.signal_connect_data(target, "seek", G_CALLBACK(seek), w, NULL, 0);
     vips.object_set(operation, "target", target, NULL);
     vips.object_unref(target);
+}
+
+/* *link: what to remove when all is written. */
+static gboolean set_output(VipsOperation *operation, ForeignWriter *w, char **link, GError **error) {
+    if (takes(operation, "target"))
+        set_target(operation, w);
+    if (!takes(operation, "filename"))
+        return TRUE;
+    if (!(*link = make_link(fileno(w->file), error)))
+        return FALSE;
+    vips.object_set(operation, "filename", *link, NULL);
     return TRUE;
 }
 
 /* A saver for a buffer leaves the bytes to be written. */
-static gboolean write_buffer(VipsOperation *operation, FILE *file) {
+static void write_buffer(VipsOperation *operation, ForeignWriter *w) {
     VipsBlob *blob = NULL;
     size_t size = 0;
     vips.object_get(operation, "buffer", &blob, NULL);
-    const void *bytes = blob ? vips.blob_get(blob, &size) : NULL;
-    gboolean good = bytes && fwrite(bytes, 1, size, file) == size;
-    if (!good)
-        vips.error("imgtranspose", "%s", g_strerror(errno));
-    if (blob)
-        vips.area_unref((VipsArea *)blob);
-    return good;
+    const void *bytes = vips.blob_get(blob, &size);
+    write_bytes(NULL, bytes, (gint64)size, w);
+    vips.area_unref((VipsArea *)blob);
 }
 
-static gboolean save(ForeignWriter *w) {
+static gboolean run_operation(VipsOperation *operation, ForeignWriter *w, GError **error) {
+    gboolean saved = !vips.object_set_from_string((VipsObject *)operation, w->options) &&
+                     !vips.object_build((VipsObject *)operation);
+    if (saved && takes(operation, "buffer"))
+        write_buffer(operation, w);
+    vips.object_unref_outputs((VipsObject *)operation);
+    return (saved && !w->system_error) || saver_fault(w, error);
+}
+
+static gboolean save(ForeignWriter *w, GError **error) {
     VipsImage *ordered = NULL;
     VipsOperation *operation = vips.operation_new(w->format->save);
     char *link = NULL;
     gboolean good = FALSE;
-    if (!operation || vips.sequential(w->image, &ordered, "tile_height", 16, NULL))
+    if (!operation || vips.sequential(w->image, &ordered, "tile_height", 16, NULL)) {
+        saver_fault(w, error);
         goto out;
+    }
     vips.image_remove(ordered, VIPS_META_SEQUENTIAL);
     vips.object_set(operation, "in", ordered, NULL);
-    good = set_target(operation, fileno(w->file), &link) &&
-           !vips.object_set_from_string((VipsObject *)operation, w->options) &&
-           !vips.object_build((VipsObject *)operation) &&
-           (!takes(operation, "buffer") || write_buffer(operation, w->file));
-    vips.object_unref_outputs((VipsObject *)operation);
+    good = set_output(operation, w, &link, error) && run_operation(operation, w, error);
 
 out:
     if (link)
@@ -524,10 +576,11 @@ out:
 
 static gpointer run_saver(gpointer data) {
     ForeignWriter *w = data;
-    char *message = save(w) ? NULL : vips_library_message();
+    GError *fault = NULL;
+    save(w, &fault);
     vips.thread_shutdown();
     g_mutex_lock(&w->lock);
-    w->fault = message;
+    w->fault = fault;
     w->ended = TRUE;
     g_cond_broadcast(&w->changed);
     g_mutex_unlock(&w->lock);
@@ -553,6 +606,15 @@ Writer *foreign_create(FILE *file, Reader *reader, TtOrientation turn, gboolean 
     return NULL;
 }
 
+/* It ended before all rows had come. */
+static gboolean saver_ended(ForeignWriter *w, GError **error) {
+    if (w->fault)
+        g_propagate_error(error, g_steal_pointer(&w->fault));
+    else
+        fault(error, STATUS_FAILED, "cannot be written by libvips (it took a part only): try again");
+    return FALSE;
+}
+
 gboolean foreign_write_rows(Writer *writer, const TtImage *rows, GError **error) {
     ForeignWriter *w = (ForeignWriter *)writer;
     g_mutex_lock(&w->lock);
@@ -564,7 +626,7 @@ gboolean foreign_write_rows(Writer *writer, const TtImage *rows, GError **error)
     gboolean good = !w->band;
     w->band = NULL;
     g_mutex_unlock(&w->lock);
-    return good || unwritable(w->fault ? w->fault : "libvips took only a part of it", error);
+    return good || saver_ended(w, error);
 }
 
 /* Waits for the saver, to which no more rows will come. */
@@ -580,7 +642,7 @@ static void end_saver(ForeignWriter *w) {
 gboolean foreign_finish(Writer *writer, GError **error) {
     ForeignWriter *w = (ForeignWriter *)writer;
     end_saver(w);
-    return !w->fault || unwritable(w->fault, error);
+    return !w->fault || saver_ended(w, error);
 }
 
 void foreign_dispose(Writer *writer) {
@@ -591,6 +653,6 @@ void foreign_dispose(Writer *writer) {
     g_mutex_clear(&w->lock);
     g_cond_clear(&w->changed);
     g_free(w->options);
-    g_free(w->fault);
+    g_clear_error(&w->fault);
     g_free(w);
 }

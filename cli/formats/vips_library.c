@@ -62,13 +62,43 @@ gboolean vips_library_open(int threads, GError **error) {
     return good;
 }
 
+/* A file that was opened by descriptor has a name that means nothing to the user. */
+static char *without_descriptors(const char *message) {
+    GRegex *name = g_regex_new("\"?/proc/self/fd/[0-9]+\"?", 0, 0, NULL);
+    char *clear = g_regex_replace_literal(name, message, -1, 0, "the file", 0, NULL);
+    g_regex_unref(name);
+    return clear;
+}
+
+/* Further lines say what came of the first one, except for the system's reason. */
 char *vips_library_message(void) {
+    static const char reason[] = "\nunix error: ";
     char *message = vips.error_buffer_copy();
     vips.error_clear();
     g_strstrip(message);
-    char **lines = g_strsplit(message, "\n", 0);
+    char *rest = strchr(message, '\n'), *system = NULL;
+    if (rest && g_str_has_prefix(rest, reason)) {
+        system = rest + sizeof(reason) - 1;
+        system[strcspn(system, "\n")] = '\0';
+    }
+    if (rest)
+        *rest = '\0';
+    char *first = without_descriptors(message);
+    char *line = system ? g_strdup_printf("%s: %s", first, system) : g_strdup(first);
+    g_free(first);
     g_free(message);
-    message = g_strjoinv("; ", lines);
-    g_strfreev(lines);
-    return message;
+    return line;
+}
+
+/* Nothing else ties the two images: they may be run by threads that know nothing of each other. */
+void copy_metadata(VipsImage *from, VipsImage *to) {
+    char **names = vips.image_get_fields(from);
+    for (char **name = names; *name; name++) {
+        GValue value = {0};
+        if (!vips.image_get_typeof(to, *name) && !vips.image_get(from, *name, &value)) {
+            vips.image_set(to, *name, &value);
+            vips.value_unset(&value);
+        }
+    }
+    g_strfreev(names);
 }

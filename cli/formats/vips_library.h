@@ -23,7 +23,7 @@
     F(vips, type_find)                                                                                       \
     F(vips, format_sizeof)                                                                                   \
     F(vips, source_new_from_descriptor)                                                                      \
-    F(vips, target_new_to_descriptor)                                                                        \
+    F(vips, target_custom_new)                                                                               \
     F(vips, blob_get)                                                                                        \
     F(vips, area_unref)                                                                                      \
     F(vips, operation_new)                                                                                   \
@@ -56,6 +56,7 @@
     F(g, object_get)                                                                                         \
     F(g, object_set)                                                                                         \
     F(g, object_unref)                                                                                       \
+    F(g, signal_connect_data)                                                                                \
     F(vips, image_get_string)                                                                                \
     F(g, type_class_ref)                                                                                     \
     F(g, object_class_find_property)                                                                         \
@@ -73,7 +74,11 @@ extern VipsLibrary vips;
 /* Opens and starts libvips once; `threads` as in --threads. */
 gboolean vips_library_open(int threads, GError **error);
 
-/* What libvips has to say about a failure, on one line, which it then forgets. Free it with g_free(). */
+/* What libvips says was first to fail, on one line; it then forgets all that it has to say. Free it with
+ * g_free(). */
 char *vips_library_message(void);
+
+/* All metadata of one image that the other has no field for. */
+void copy_metadata(VipsImage *from, VipsImage *to);
 
 #endif

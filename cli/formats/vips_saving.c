@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "vips_saving.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "../say.h"
@@ -18,6 +19,7 @@
 #include "jxl_header.h"
 #include "radiance_header.h"
 #include "tiff_tags.h"
+#include "vips_trial.h"
 
 /* One more loss, as "whose ...". */
 static void lose(Saving *s, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -181,8 +183,15 @@ static void save_heif(Saving *s, FILE *file, VipsImage *image) {
     lose(s, "whose pixels are compressed again with loss (at quality 95)");
 }
 
-static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, GError **error) {
+static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image,
+                         GError **error) {
     g_string_assign(s->options, "lossless");
+    /* Before 8.15 libvips does not read them. */
+    char *kept = g_strconcat(vips.image_get_typeof(image, VIPS_META_EXIF_NAME) ? "Exif" : "",
+                             vips.image_get_typeof(image, VIPS_META_XMP_NAME) ? "xml " : "", NULL);
+    if (jxl_has_extra(file, kept))
+        lose(s, "whose boxes beside the picture (EXIF, XMP and the like) libvips does not keep");
+    g_free(kept);
     return operation_takes(format->load, "n") || !jxl_is_animated(file) ||
            fault(error, STATUS_FAILED,
                  "is animated, and this libvips would keep its first frame only: use a later libvips");
@@ -233,7 +242,31 @@ static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *im
         g_string_append_printf(s->options, "%skeep=xmp:iptc:icc:other", s->options->len ? "," : "");
 }
 
-gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, GError **error) {
+/* Behind the pixels of libvips' own format stands its metadata, without which it is shown all the same. */
+static gboolean save_vips(FILE *file, VipsImage *image, GError **error) {
+    static const char end[] = "</root>";
+    char tail[64] = "";
+    off_t line = (off_t)vips.format_sizeof(image->BandFmt) * image->Bands * image->Xsize;
+    off_t pixels = image->sizeof_header + line * image->Ysize, size;
+    if (fseeko(file, 0, SEEK_END) || (size = ftello(file)) < 0)
+        return system_fault(error, "read it", errno);
+    if (size == pixels)
+        return TRUE;
+    if (fseeko(file, MAX(pixels, size - (off_t)sizeof(tail) + 1), SEEK_SET) ||
+        !fread(tail, 1, sizeof(tail) - 1, file))
+        return cut_short(error);
+    return g_str_has_suffix(g_strchomp(tail), end) || cut_short(error);
+}
+
+static void lose_of_metadata(Saving *s, const ForeignFormat *format, VipsImage *image) {
+    char *loss = trial_of_metadata(format, s->options->str, image);
+    if (loss)
+        lose(s, "%s", loss);
+    g_free(loss);
+}
+
+gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, gboolean strip,
+                       GError **error) {
     gboolean good = TRUE;
     *s = (Saving){.options = g_string_new(NULL), .loss = g_string_new(NULL)};
     if (g_str_has_prefix(format->save, "jpeg"))
@@ -247,17 +280,22 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "heif"))
         save_heif(s, file, image);
     else if (g_str_has_prefix(format->save, "jxl"))
-        good = save_jxl(s, format, file, error);
+        good = save_jxl(s, format, file, image, error);
     else if (g_str_has_prefix(format->save, "jp2k"))
         good = save_jp2k(s, file, image, error);
     else if (g_str_has_prefix(format->save, "rad"))
         good = save_radiance(s, file, error);
     else if (g_str_has_prefix(format->save, "magick"))
         save_bmp(s, file);
+    else if (g_str_has_prefix(format->save, "vips"))
+        good = save_vips(file, image, error);
     static const char *const with_exif[] = {"jpeg", "webp", "heif", "jxl"};
     for (gsize i = 0; good && i < G_N_ELEMENTS(with_exif); i++)
-        if (g_str_has_prefix(format->save, with_exif[i]))
+        if (g_str_has_prefix(format->save, with_exif[i])) {
             invent_no_exif(s, format, image);
+            if (!strip)
+                lose_of_metadata(s, format, image);
+        }
     return good;
 }
 

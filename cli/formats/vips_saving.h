@@ -18,9 +18,9 @@ typedef struct {
 } Saving;
 
 /* Decides from the file's header and what libvips says of the image. Refused, with what is wrong, are
- * files whose copy would be false. The file's position is lost. */
+ * files whose copy would be false. What `strip` leaves out is no loss. The file's position is lost. */
 gboolean saving_decide(Saving *saving, const ForeignFormat *format, FILE *file, VipsImage *image,
-                       GError **error);
+                       gboolean strip, GError **error);
 void saving_clear(Saving *saving);
 
 #endif

@@ -83,6 +83,18 @@ def has(name):
                                "av1" if name == "AVIF" else "hevc"], capture_output=True).returncode == 0
 
 
+def every_format():
+    """{extension: how vips saves it} of all formats that this libvips writes."""
+    saves = {"jpg": ["jpegsave"], "tif": ["tiffsave"], "webp": ["webpsave", "--lossless"], "gif": ["gifsave"], "v": ["copy"],
+             "hdr": ["radsave"]}
+    for name, extension, save in (("AVIF", "avif", ["heifsave", "--compression", "av1"]), ("HEIF", "heic", ["heifsave"]),
+                                  ("JPEG XL", "jxl", ["jxlsave", "--lossless"]), ("JPEG 2000", "jp2", ["jp2ksave", "--lossless"]),
+                                  ("BMP", "bmp", ["magicksave", "--format", "bmp"])):
+        if has(name):
+            saves[extension] = save
+    return saves
+
+
 def opaque(rows):
     """Without alpha, which libvips gives to most GIFs."""
     return [[p[:3] for p in row] for row in rows]
@@ -103,6 +115,12 @@ class VipsTest(CommandTest):
         vips(save[0], self.path("card.png"), self.path(name), *save[1:])
         os.remove(self.path("card.png"))
         return self.path(name)
+
+    def noise(self, name, *save, edge=97):
+        """One that no coding makes small."""
+        self.write("card.png", pngs.png(edge, edge, stream=zlib.compress(b"".join(b"\0" + random.randbytes(3 * edge) for _ in range(edge)))))
+        vips(save[0], self.path("card.png"), self.path(name), *save[1:])
+        os.remove(self.path("card.png"))
 
     def decode(self, name, options=""):
         return LIBRARY.rows(self.path(name) + options)
@@ -299,7 +317,8 @@ class Pages(VipsTest):
     def test_pages_of_different_sizes(self):
         self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
         self.assertGreater(int(self.field("in.tif", "n-pages")), 1)
-        self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: ", "pages", "split"))
+        text = self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: has ", " pages", "not all of one size", "split it first"))
+        self.assertNotIn("restore", text)  # for it is whole
         self.assertEqual(self.files(), ["in.tif"])
 
 
@@ -356,6 +375,68 @@ class Tags(VipsTest):
             self.succeeds("-q", "--rotate", "90", "-o", "out." + file, file)
             self.assert_close(self.decode("out." + file), turn(rows, "rot90"), 12)
             self.assertIn(self.field("out." + file, "orientation"), (None, "1"))
+
+    def camera(self, orientation, order="<"):
+        """EXIF as a camera writes it: with a note of its maker's own and a tag that nobody knows."""
+        note = bytes(range(7, 60))
+        entry = lambda tag, kind, count, value: struct.pack(order + "HHI", tag, kind, count) + value
+        nested = 8 + 2 + 12 * 3 + 4
+        ifd0 = [entry(0x112, 3, 1, struct.pack(order + "HH", orientation, 0)), entry(0x8769, 4, 1, struct.pack(order + "I", nested)),
+                entry(0xeeee, 4, 1, b"abcd")]
+        exif = [entry(0x927c, 7, len(note), struct.pack(order + "I", nested + 2 + 12 + 4))]
+        return ((b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "IH", 8, len(ifd0)) + b"".join(ifd0) + bytes(4)
+                + struct.pack(order + "H", len(exif)) + b"".join(exif) + bytes(4) + note)
+
+    def with_exif(self, extension, block):
+        """in.webp, .jxl or .jpg with that EXIF, put there by hand; None if there is no such format."""
+        name = "in." + extension
+        if extension == "webp":
+            self.picture(name, "webpsave", "--lossless", "--strip", width=13, height=7)
+            data = self.read(name)
+            at = data.index(b"VP8L")
+            pixels = data[at:at + 8 + (struct.unpack("<I", data[at + 4:at + 8])[0] + 1) // 2 * 2]
+            chunk = lambda kind, body: kind + struct.pack("<I", len(body)) + body + bytes(len(body) % 2)
+            body = b"WEBP" + chunk(b"VP8X", struct.pack("<II", 8, 12)[:7] + struct.pack("<I", 6)[:3]) + pixels + chunk(b"EXIF", block)
+            self.write(name, b"RIFF" + struct.pack("<I", len(body)) + body)
+        elif extension == "jpg":
+            self.picture(name, "jpegsave", "--Q", "95", "--strip", width=13, height=7)
+            data, body = self.read(name), b"Exif\0\0" + block
+            self.write(name, data[:2] + b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body + data[2:])
+        elif has("JPEG XL"):
+            self.picture(name, "jxlsave", "--lossless", "--strip", width=13, height=7)
+            data = self.read(name)
+            box = lambda kind, body: struct.pack(">I", len(body) + 8) + kind + body
+            if data[:2] == b"\xff\x0a":
+                data = box(b"JXL ", b"\r\n\x87\n") + box(b"ftyp", b"jxl \0\0\0\0jxl ") + box(b"jxlc", data)
+            self.write(name, data[:32] + box(b"Exif", bytes(4) + block) + data[32:])
+        return name
+
+    def test_exif_that_is_written_anew(self):
+        for extension in ("webp", "jpg"):
+            for order in "<>":
+                name = self.with_exif(extension, self.camera(6, order))
+                self.assertEqual(self.field(name, "orientation"), "6")
+                data = self.read(name)
+                self.fails(1, "--auto-orient", "--in-place", name, says=(name + ": ", "EXIF", "makers' notes", "in place", "use -o or -d"))
+                self.assertEqual(self.read(name), data)
+                result = self.run_command("--auto-orient", "--overwrite", "-o", "out." + extension, name)
+                self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1), result.stderr)
+                self.assertIn(b"makers' notes", result.stderr)
+                self.assertEqual(self.field("out." + extension, "orientation"), "1")
+                # What comes from libvips comes back to the byte, but for the tag and the sizes.
+                again = self.run_command("--rotate", "90", "--overwrite", "-o", "again." + extension, "out." + extension)
+                self.assertEqual((again.returncode, again.stderr.count(b"\n")), (0, extension == "jpg"), again.stderr)
+                self.assertNotIn(b"EXIF", again.stderr)
+                # With --strip it goes, as was asked for.
+                stripped = self.run_command("--auto-orient", "--strip", "--overwrite", "-o", "out." + extension, name)
+                self.assertNotIn(b"EXIF", stripped.stderr)
+                self.assertNotIn(bytes(range(7, 60)), self.read("out." + extension))
+        self.with_exif("webp", self.camera(6))
+        self.succeeds("--auto-orient", "--strip", "--in-place", "in.webp")
+        if has("JPEG XL"):
+            self.with_exif("jxl", self.camera(1))
+            kept = self.field("in.jxl", "exif-data")  # from 8.15 on
+            self.loses(True, "in.jxl", "makers' notes" if kept else "beside the picture")
 
     def test_a_profile_stays(self):
         for extension, save in (("tif", "tiffsave"), ("jpg", "jpegsave"), ("webp", "webpsave")):
@@ -465,23 +546,41 @@ class Jpeg(VipsTest):
 
 class Refusals(VipsTest):
     def test_truncated(self):
-        saves = {"jpg": ["jpegsave"], "tif": ["tiffsave"], "webp": ["webpsave"], "gif": ["gifsave"], "v": ["copy"], "hdr": ["radsave"]}
-        for name, extension, save in (("AVIF", "avif", ["heifsave", "--compression", "av1"]), ("HEIF", "heic", ["heifsave"]),
-                                      ("JPEG XL", "jxl", ["jxlsave"]), ("JPEG 2000", "jp2", ["jp2ksave"]),
-                                      ("BMP", "bmp", ["magicksave", "--format", "bmp"])):
-            if has(name):
-                saves[extension] = save
-        for extension, save in saves.items():
+        for extension, save in every_format().items():
             whole = self.picture("whole." + extension, *save, width=80, height=60)
             with open(whole, "rb") as file:
                 data = file.read()
             os.remove(whole)
-            self.write("in." + extension, data[:len(data) * 6 // 10])
-            for arguments in (["--rotate", "90"], ["--flip", "horizontal"]):
-                self.fails(1, "-q", *arguments, "-o", "out." + extension, "in." + extension, says=(f"in.{extension}: ",))
+            for size in (len(data) // 10, len(data) * 6 // 10, len(data) - 2):
+                self.write("in." + extension, data[:size])
+                for arguments in (["--rotate", "90"], ["--flip", "horizontal"], ["--auto-orient"]):
+                    self.fails(1, "-q", *arguments, "-o", "out." + extension, "in." + extension, says=(f"in.{extension}: ", "restore it"))
             self.fails(1, "-q", "--rotate", "90", "--in-place", "in." + extension)
             self.assertEqual(self.files(), ["in." + extension])
             os.remove(self.path("in." + extension))
+
+    def test_damaged(self):
+        """Not all codings can tell; none hangs, says more than a line, or leaves what is not whole."""
+        told = set()
+        for extension, save in every_format().items():
+            with open(self.picture("in." + extension, *save, width=80, height=60), "rb") as file:
+                data = bytearray(file.read())
+            os.remove(self.path("in." + extension))
+            half = len(data) // 2
+            for at, size in ((half, 200), (half, 1), (len(data) // 5, 30), (40, 8)):
+                spoilt = data[:at] + random.Random(at).randbytes(size) + data[at + size:]
+                self.write("in." + extension, spoilt)
+                result = self.run_command("-q", "--rotate", "90", "-o", "out." + extension, "in." + extension)
+                if result.returncode:
+                    self.assertEqual((result.returncode, result.stderr.count(b"\n")), (1, 1), result.stderr)
+                    self.assertIn(b": in." + extension.encode() + b": ", result.stderr)
+                    self.assertEqual(self.files(), ["in." + extension])
+                    told.add(extension)
+                else:
+                    self.assertEqual(result.stderr, b"")
+                    os.remove(self.path("out." + extension))
+            os.remove(self.path("in." + extension))
+        self.assertLessEqual({"gif", "hdr"}, told)
 
     def test_a_tiff_that_ends_in_its_pixels(self):
         """The directory comes first, so that only decoding tells."""
@@ -629,15 +728,43 @@ class Refusals(VipsTest):
             self.fails(1, "-o", out, "in.jpg", says=("in.jpg: is JPEG", out))
         self.assertEqual(self.files(), ["in.jpg"])
 
-    def test_full_disk(self):
+    def test_limit_of_file_sizes(self):
+        """Some encoders would try for ever."""
         import resource
-        self.picture("in.tif", "tiffsave", width=400, height=400)
-        before = self.read("in.tif")
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        for where in (["-o", "out.tif"], ["--in-place"]):
-            self.fails(1, "--rotate", "90", *where, "in.tif", says=("in.tif: ", "write"), preexec_fn=limit)
-        self.assertEqual(self.files(), ["in.tif"])
-        self.assertEqual(self.read("in.tif"), before)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        for extension, save in every_format().items():
+            name = "in." + extension
+            self.noise(name, *save)
+            before = self.read(name)
+            for where in (["-o", "out." + extension], ["--in-place"]):
+                loses = where == ["--in-place"] and extension in ("jpg", "heic", "avif")
+                self.fails(1, "-q", "--rotate", "90", *where, name, preexec_fn=limit,
+                           says=(name + ": ", "in place" if loses else "cannot write the output (File too large): raise the limit"))
+                self.assertEqual(self.files(), [name])
+                self.assertEqual(self.read(name), before)
+            os.remove(self.path(name))
+
+    def test_full_disk(self):
+        """A small one of memory, where a user may mount such."""
+        alone = ["unshare", "--user", "--map-root-user", "--mount"] if os.getuid() else ["unshare", "--mount"]
+        mount = lambda: f"mount -t tmpfs -o size=4k none {self.path('disk')} 2>/dev/null || exit 77;"
+        os.mkdir(self.path("disk"))
+        if not shutil.which("unshare") or subprocess.run([*alone, "sh", "-c", mount()], capture_output=True).returncode:
+            print("SKIPPED: no full disk, since a file system cannot be mounted here")
+            return
+        for extension, save in every_format().items():
+            name = "in." + extension
+            self.noise(name, *save)
+            turn_it = f'"$@"; status=$?; [ -z "$(ls -A disk)" ] || echo left; exit $status'
+            result = subprocess.run([*alone, "sh", "-c", mount() + turn_it, "sh", COMMAND, "-q", "--rotate", "90", "-o", "disk/out." + extension, name],
+                                    capture_output=True, cwd=self.folder, timeout=120)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count(b"\n")), (1, b"", 1), result.stderr)
+            self.assertIn(name.encode() + b": cannot write the output (No space left on device): free some space", result.stderr)
+
+    def test_a_v_file_without_a_folder_for_temporary_files(self):
+        self.picture("in.v", "copy")
+        self.fails(1, "--rotate", "90", "-o", "out.v", "in.v", says=("in.v: ", "TMPDIR"), env={**os.environ, "TMPDIR": self.path("nowhere")})
+        self.assertEqual(self.files(), ["in.v"])
 
 
 class Names(VipsTest):
