@@ -34,7 +34,7 @@
 #include "read_order.h"
 #include "remove_tag.h"
 
-enum { ORIENTATION_AUTO = 0 };
+enum { ORIENTATION_AUTO = 0, ORIENTATION_LAST = TT_ROT270 + 1 };
 
 typedef struct {
     VipsOperation parent_instance;
@@ -374,6 +374,18 @@ static int choose_backend(TtTranspose *self) {
     return check(tt_backend_check(name));
 }
 
+/* The turn that is asked for. Before 8.18 "last", which counts the values, passes for one of them: the
+ * message is what libvips says of any other word. */
+static int choose_turn(TtTranspose *self) {
+    if (self->orientation == ORIENTATION_LAST)
+        return fail(
+            "enum 'TtOrientation' has no member 'last', should be one of: auto, none, fliph, rot180, flipv, "
+            "transpose, rot90, transverse, rot270");
+    self->turn = self->orientation == ORIENTATION_AUTO ? (TtOrientation)vips_image_get_orientation(self->in)
+                                                       : (TtOrientation)self->orientation;
+    return 0;
+}
+
 /* Rows that stay rows need no waiting. A GPU is given the whole picture, not regions of a few kilobytes. */
 static gboolean needs_frame(TtTranspose *self) {
     return (self->in_order && self->turn != TT_FLIPH) || !strcmp(self->options.backend, "cuda");
@@ -398,9 +410,7 @@ static int tt_transpose_build(VipsObject *object) {
         return -1;
     g_object_set(self, "out", vips_image_new(), NULL);
 
-    self->turn = self->orientation == ORIENTATION_AUTO ? (TtOrientation)vips_image_get_orientation(self->in)
-                                                       : (TtOrientation)self->orientation;
-    if (choose_backend(self) || vips_image_pio_input(self->in) || plan(self))
+    if (choose_turn(self) || choose_backend(self) || vips_image_pio_input(self->in) || plan(self))
         return -1;
     self->in_order = tt_must_read_in_order(self->in);
     if (generate(self))
@@ -439,14 +449,14 @@ static GType orientation_type(void) {
         {TT_ROT90, "TT_ROT90", NULL},
         {TT_TRANSVERSE, "TT_TRANSVERSE", NULL},
         {TT_ROT270, "TT_ROT270", NULL},
-        {TT_ROT270 + 1, "TT_LAST", "last"},
+        {ORIENTATION_LAST, "TT_LAST", "last"},
         {0, NULL, NULL},
     };
     for (int o = TT_NONE; o <= TT_ROT270; o++)
         values[o].value_nick = tt_orientation_name((TtOrientation)o);
     /* Before 8.18 the last value of an enum is taken for a count, and not shown. */
     if (vips_version(1) >= 18)
-        values[TT_ROT270 + 1] = values[TT_ROT270 + 2];
+        values[ORIENTATION_LAST] = values[ORIENTATION_LAST + 1];
     return g_enum_register_static("TtOrientation", values);
 }
 

@@ -76,8 +76,10 @@ refused() {
 vips gaussnoise noise.v 331 203
 vips bandjoin "noise.v noise.v noise.v" rgb.v && vips cast rgb.v picture.v uchar
 vips copy picture.v picture.png
-refused "should be one of: auto, none, fliph, rot180, flipv, transpose, rot90, transverse, rot270" \
-    picture.png refused.png --orientation rot45
+for word in rot45 last; do # to libvips before 8.18, last is an orientation
+    refused "no member '$word', should be one of: auto, none, fliph, rot180, flipv, transpose, rot90, transverse, rot270" \
+        picture.png refused.png --orientation $word
+done
 refused "no backend is named 'abacus'" picture.png refused.png --backend abacus
 refused "bytes of memory, and 10000 are allowed" picture.png refused.png --memory-limit 10000
 [ ! -e refused.png ] || fail "a refused turn left an output"

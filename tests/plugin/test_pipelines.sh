@@ -33,8 +33,9 @@ check() {
 }
 
 check "$1/libvips_pipeline"
-if python3 -c 'import pyvips' 2>/dev/null; then
-    check python3 "$2/pyvips_pipeline.py"
+python=$(python3 "$(dirname "$0")/python_with.py" pyvips)
+if [ -n "$python" ]; then
+    check "$python" "$2/pyvips_pipeline.py"
 else
-    echo "not run: $2/pyvips_pipeline.py (python3 has no pyvips)"
+    echo "not run: $2/pyvips_pipeline.py (no python3 here has pyvips)"
 fi

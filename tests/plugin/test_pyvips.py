@@ -8,12 +8,11 @@ import os
 import sys
 import tempfile
 
-try:
-    import numpy
-    import pyvips
-except (ImportError, OSError) as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+import python_with
+
+python_with.need("numpy", "pyvips")
+import numpy
+import pyvips
 
 # NumPy's rot90 turns anticlockwise.
 TURNS = {

@@ -7,16 +7,15 @@ LIBVIPS_SOURCE must name libvips' source, and VIPSHOME a directory that has the 
 import os
 import sys
 
+import python_with
+
 source = os.environ.get("LIBVIPS_SOURCE")
 if not source:
     print("skipped: LIBVIPS_SOURCE does not name libvips' source")
     sys.exit(77)
-try:
-    import pytest
-    import pyvips
-except (ImportError, OSError) as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+python_with.need("pytest", "pyvips")
+import pytest
+import pyvips
 
 calls = 0
 
