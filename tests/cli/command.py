@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Running the real command as a user does, in a folder of its own."""
+import atexit
 import os
 import shutil
 import subprocess
@@ -11,6 +12,13 @@ COMMAND = os.path.abspath(sys.argv[1])
 ARGUMENTS = {"none": ["--auto-orient"], "fliph": ["--flip", "horizontal"], "rot180": ["--rotate", "180"],
              "flipv": ["--flip", "vertical"], "transpose": ["--transpose"], "rot90": ["--rotate", "90"],
              "transverse": ["--transverse"], "rot270": ["--rotate", "270"]}
+
+# Of a command that is built with sanitizers: it hides what libraries print, and a report is no message of its own.
+REPORTS = tempfile.mkdtemp(prefix="imgtranspose-reports-")
+atexit.register(shutil.rmtree, REPORTS)
+for sanitizer in ("ASAN", "LSAN", "TSAN", "UBSAN"):
+    name = sanitizer + "_OPTIONS"
+    os.environ[name] = f"{os.environ.get(name, '')}:log_path={REPORTS}/report:exitcode=99"
 
 
 def turn(rows, orientation):
@@ -30,6 +38,14 @@ class CommandTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
         self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(self.has_no_report)
+
+    def has_no_report(self):
+        for name in os.listdir(REPORTS):
+            with open(os.path.join(REPORTS, name), errors="replace") as file:
+                report = file.read()
+            os.remove(os.path.join(REPORTS, name))
+            self.fail(report)
 
     def path(self, name):
         return os.path.join(self.folder, name)
