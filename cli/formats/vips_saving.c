@@ -136,8 +136,11 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
 
 /* ---- The others --------------------------------------------------------------------------------------- */
 
+/* Of equal frames libwebp makes one, which reading back shows. */
 static void save_webp(Saving *s, VipsImage *image) {
     gboolean exact = operation_takes("webpsave_target", "exact"); /* from 8.16 */
+    if (vips.image_get_page_height(image) < image->Ysize)
+        s->may_change = "pixels of its frames";
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
     if (!exact && image->Bands == 4)
         s->may_change = "colours that full transparency hides";

@@ -280,15 +280,46 @@ class Pages(VipsTest):
         self.assertEqual(self.field("out.gif", "delay").split(), ["100", "200", "300"])
         self.assertEqual(self.field("out.gif", "loop"), self.field("in.gif", "loop"))
 
+    def webp(self, *frames):
+        """A film of three different frames: (which, milliseconds), shown three times."""
+        self.write("roll.png", pngs.png(12, 24))
+        vips("webpsave", self.path("roll.png"), self.path("in.webp"), "--page-height", "8", "--lossless", "--strip")
+        os.remove(self.path("roll.png"))
+        data, at, chunks = self.read("in.webp"), 12, []
+        while at < len(data):
+            size = struct.unpack("<I", data[at + 4:at + 8])[0]
+            chunks.append((data[at:at + 4], data[at + 8:at + 8 + size]))
+            at += 8 + (size + 1) // 2 * 2
+        films = [body for kind, body in chunks if kind == b"ANMF"]
+        self.assertEqual(len(films), 3)
+        kept = [(b"VP8X", bytes([2 | dict(chunks)[b"VP8X"][0] & 0x10]) + dict(chunks)[b"VP8X"][1:]), (b"ANIM", bytes(4) + b"\3\0")]
+        kept += [(b"ANMF", films[which][:12] + struct.pack("<I", delay)[:3] + films[which][15:]) for which, delay in frames]
+        body = b"WEBP" + b"".join(kind + struct.pack("<I", len(body)) + body + bytes(len(body) % 2) for kind, body in kept)
+        self.write("in.webp", b"RIFF" + struct.pack("<I", len(body)) + body)
+
+    def test_delays_and_loop_of_a_webp_stay(self):
+        self.webp((0, 100), (1, 40), (2, 3000))
+        self.assertEqual((self.field("in.webp", "delay").split(), self.field("in.webp", "loop")), (["100", "40", "3000"], "3"))
+        rows = self.decode("in.webp", "[n=-1]")
+        for where in (["-o", "out.webp"], ["--in-place"]):
+            self.succeeds("--rotate", "90", *where, "in.webp")
+            name = "in.webp" if where == ["--in-place"] else "out.webp"
+            self.assertEqual((self.field(name, "delay").split(), self.field(name, "loop")), (["100", "40", "3000"], "3"))
+            self.assertEqual(opaque(self.decode(name, "[n=-1]")), opaque([row for i in (0, 8, 16) for row in turn(rows[i:i + 8], "rot90")]))
+
     def test_no_frame_is_merged_in_silence(self):
-        """Some versions of libvips make one frame of equal ones."""
+        """Some versions of libvips make one frame of equal ones, and so does libwebp."""
         self.gif((b"\x44\x0a", 100), (b"\x44\x0a", 200))
-        result = self.run_command("--rotate", "90", "-o", "out.gif", "in.gif")
-        if result.returncode == 0:
-            self.assertEqual(self.field("out.gif", "n-pages"), "2")
-        else:
-            self.assertIn(b"pages", result.stderr)
-            self.assertEqual(self.files(), ["in.gif"])
+        self.webp((0, 100), (0, 200), (1, 300))
+        for extension, pages in (("gif", "2"), ("webp", "3")):
+            name, out = "in." + extension, "out." + extension
+            self.assertEqual(self.field(name, "n-pages"), pages)
+            result = self.run_command("--rotate", "90", "-o", out, name)
+            if result.returncode == 0:
+                self.assertEqual(self.field(out, "n-pages"), pages)
+            else:
+                self.assertIn(b"pages", result.stderr)
+                self.assertFalse(os.path.exists(self.path(out)))
 
     def test_cut_anywhere(self):
         """Decoders show the pages that are there as if they were all."""
