@@ -20,6 +20,7 @@
 #include "radiance_header.h"
 #include "tiff_tags.h"
 #include "vips_trial.h"
+#include "webp_chunks.h"
 
 /* One more loss, as "whose ...". */
 static void lose(Saving *s, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -137,10 +138,12 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
 /* ---- The others --------------------------------------------------------------------------------------- */
 
 /* Of equal frames libwebp makes one, which reading back shows. */
-static void save_webp(Saving *s, VipsImage *image) {
+static void save_webp(Saving *s, FILE *file, VipsImage *image) {
     gboolean exact = operation_takes("webpsave_target", "exact"); /* from 8.16 */
     if (vips.image_get_page_height(image) < image->Ysize)
         s->may_change = "pixels of its frames";
+    if (webp_has_extra(file))
+        lose(s, "whose chunks of unknown kinds, or data behind them, libvips does not keep");
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
     if (!exact && image->Bands == 4)
         s->may_change = "colours that full transparency hides";
@@ -277,7 +280,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "tiff"))
         good = save_tiff(s, file, image, error);
     else if (g_str_has_prefix(format->save, "webp"))
-        save_webp(s, image);
+        save_webp(s, file, image);
     else if (g_str_has_prefix(format->save, "gif"))
         good = save_gif(s, file, image, error);
     else if (g_str_has_prefix(format->save, "heif"))

@@ -347,6 +347,14 @@ class Pages(VipsTest):
         self.write("in.gif", self.read("in.gif") + b"more")
         self.loses(True, "in.gif", "beside its frames")
 
+    def test_what_a_webp_holds_beside_its_frames(self):
+        self.webp((0, 100), (1, 40))
+        data = self.read("in.webp")
+        for extra, behind, lost in ((b"", b"", False), (b"XMP \5\0\0\0<x/> \0", b"", False), (b"ABCD\3\0\0\0xyz\0", b"", True), (b"", b"more", True)):
+            self.write("in.webp", b"RIFF" + struct.pack("<I", len(data) + len(extra) - 8) + data[8:20] + bytes([data[20] | 4 * (extra[:1] == b"X")])
+                       + data[21:] + extra + behind)
+            self.loses(lost, "in.webp", "unknown kinds")
+
     def test_pages_of_different_sizes(self):
         self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
         self.assertGreater(int(self.field("in.tif", "n-pages")), 1)
@@ -460,6 +468,9 @@ class Tags(VipsTest):
                 again = self.run_command("--rotate", "90", "--overwrite", "-o", "again." + extension, "out." + extension)
                 self.assertEqual((again.returncode, again.stderr.count(b"\n")), (0, extension == "jpg"), again.stderr)
                 self.assertNotIn(b"EXIF", again.stderr)
+                if extension == "webp":
+                    self.succeeds("--rotate", "180", "--overwrite", "-o", "again.webp", "out.webp")
+                    self.assertEqual(*(data[data.index(b"EXIF"):] for data in map(self.read, ("out.webp", "again.webp"))))
                 # With --strip it goes, as was asked for.
                 stripped = self.run_command("--auto-orient", "--strip", "--overwrite", "-o", "out." + extension, name)
                 self.assertNotIn(b"EXIF", stripped.stderr)
