@@ -404,17 +404,24 @@ static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn,
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
 
-/* Where libvips itself has written, the system's error is lost. So room for the pixels is asked for once
- * more; formats written through a target are no concern of this. */
-static int out_of_space(const ForeignWriter *w) {
-    return strcmp(w->format->save, "vipssave")
-               ? 0
-               : posix_fallocate(fileno(w->file), 0, (off_t)w->row_bytes * w->image->Ysize + (1 << 16));
+static gboolean lacks_rows(ForeignWriter *w) {
+    g_mutex_lock(&w->lock);
+    gboolean lacks = w->stopping && w->next_row < (gsize)w->image->Ysize;
+    g_mutex_unlock(&w->lock);
+    return lacks;
 }
 
-static gboolean saver_fault(const ForeignWriter *w, GError **error) {
+/* The system's error that made the saver fail; 0 if none did. It is lost where libvips has written its own
+ * format, so room for the pixels is asked for once more. */
+static int system_error_of(ForeignWriter *w) {
+    if (w->system_error || strcmp(w->format->save, "vipssave") || lacks_rows(w))
+        return w->system_error;
+    return posix_fallocate(fileno(w->file), 0, (off_t)w->row_bytes * w->image->Ysize + (1 << 16));
+}
+
+static gboolean saver_fault(ForeignWriter *w, GError **error) {
     char *message = vips_library_message();
-    int number = w->system_error ? w->system_error : out_of_space(w);
+    int number = system_error_of(w);
     if (number)
         system_fault(error, "write the output", number);
     else

@@ -42,7 +42,8 @@ static gboolean start(int threads, GError **error) {
     g_log_set_handler("VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_RECURSION, on_log, NULL);
     if (vips.init("imgtranspose")) {
         char *message = vips_library_message();
-        fault(error, STATUS_FAILED, "cannot be read, since libvips does not start: %s", message);
+        fault(error, STATUS_FAILED, "cannot be read, since libvips does not start (%s): install it again",
+              message);
         g_free(message);
         return FALSE;
     }

@@ -777,8 +777,8 @@ class Refusals(VipsTest):
         import resource
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
         for extension, save in every_format().items():
-            name = "in." + extension
-            self.noise(name, *save)
+            name, has_encoder = "in." + extension, extension not in ("v", "tif")
+            self.noise(name, *save, edge=97 if has_encoder else 700)  # written in many parts
             before = self.read(name)
             for where in (["-o", "out." + extension], ["--in-place"]):
                 loses = where == ["--in-place"] and extension in ("jpg", "heic", "avif")
