@@ -104,11 +104,19 @@ static gboolean find_codestream(FILE *file) {
     return FALSE;
 }
 
+/* A box in Brotli's compression: it says first which box it is. */
+static gboolean open_compressed(FILE *file, Box *box) {
+    if (!is_one_of(box, "brob"))
+        return TRUE;
+    box->body -= box->body == G_MAXUINT64 ? 0 : 4;
+    return fread(box->type, 1, 4, file) == 4;
+}
+
 gboolean jxl_has_extra(FILE *file, const char *kept) {
     Box box;
     if (is_bare(file))
         return FALSE;
-    while (read_box(file, &box)) {
+    while (read_box(file, &box) && open_compressed(file, &box)) {
         if (!is_one_of(&box, "JXL ftypjxlcjxlpjxlljxli") && !is_one_of(&box, kept))
             return TRUE;
         if (!skip_box(file, &box))
