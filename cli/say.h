@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one place that prints, and what an error is.
+ * The one place that prints.
  */
 #ifndef SAY_H
 #define SAY_H
 
 #include <glib.h>
 
-/* The exit statuses of the command. A GError of this domain carries the one that it leads to. */
-typedef enum {
-    STATUS_DONE = 0,
-    STATUS_FAILED = 1, /* some files failed, the rest are done */
-    STATUS_USAGE = 2,
-    STATUS_NO_INPUT = 3,
-    STATUS_NO_DEVICE = 4,
-    STATUS_SIGNAL = 128, /* plus the signal's number */
-} Status;
-
-#define COMMAND_ERROR (command_error_quark())
-GQuark command_error_quark(void);
-
-/* Sets a GError and returns FALSE, so that a check reads `return fault(error, ...)`. The text is one
- * sentence without a full stop that says what is wrong and what to do; who catches it puts the file's name
- * in front. */
-gboolean fault(GError **error, Status status, const char *format, ...) G_GNUC_PRINTF(3, 4);
-
-/* The same with the library's last message and the status that follows from it. */
-gboolean library_fault(GError **error);
-
-/* The same for a system call that failed: "cannot WHAT (strerror): remedy". */
-gboolean system_fault(GError **error, const char *what, int number);
+#include "fault.h"
 
 typedef enum { QUIET, NORMAL, VERBOSE } Loudness;
 void say_set_loudness(Loudness loudness);

@@ -8,11 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include <png.h>
-
 #include "../say.h"
 #include "deflate.h"
 #include "format.h"
+#include "png_chunks.h"
 #include "png_reader.h"
 #include "png_writer.h"
 
@@ -22,6 +21,7 @@ typedef struct {
     Reader reader;
     const Options *options;
     PngInput input;
+    PngChunks chunks;
     PngReader *png;
     TtImage pixels; /* of an interlaced picture; data is NULL before it is decoded */
 } Source;
@@ -47,8 +47,24 @@ static void close_png(Reader *reader) {
     Source *s = (Source *)reader;
     if (s->png)
         png_reader_close(s->png);
+    png_chunks_clear(&s->chunks);
     g_free(s->pixels.data);
     g_free(s);
+}
+
+/* The chunks first: they can be told by a walk over the file, and say where its pixels are. */
+static gboolean open_file(Source *s, FILE *file, GError **error) {
+    if (!png_input_of_file(&s->input, fileno(file), s->reader.path, error) ||
+        !png_chunks_read(&s->input, options_memory(s->options), &s->chunks, error))
+        return FALSE;
+    if (s->chunks.animated)
+        return fault(
+            error, STATUS_FAILED,
+            "is an animated PNG, whose frames a turn of its first would lose: turn the frames apart");
+    s->png = png_reader_open(
+        &(PngReaderOptions){.input = &s->input, .pixels = s->chunks.pixels, .cores = s->options->cores},
+        error);
+    return s->png != NULL;
 }
 
 static Reader *open_png(const Format *self, FILE *file, const char *path, const Options *options,
@@ -56,19 +72,17 @@ static Reader *open_png(const Format *self, FILE *file, const char *path, const 
     Source *s = g_new0(Source, 1);
     s->reader = (Reader){.format = self, .path = path, .pages = 1};
     s->options = options;
-    if (!png_input_of_file(&s->input, fileno(file), path, error) ||
-        !(s->png = png_reader_open(&s->input, options_memory(options), options->cores, error))) {
+    if (!open_file(s, file, error)) {
         close_png(&s->reader);
         return NULL;
     }
     const PngHeader *header = png_reader_header(s->png);
-    const PngChunks *chunks = png_reader_chunks(s->png);
     s->reader.shape = header->shape;
     s->reader.anywhere = header->interlaced;
     if (header->interlaced)
         s->reader.held = (gsize)header->shape.pitch * header->shape.height;
-    s->reader.tag = chunks->tag;
-    s->reader.loss = chunks->loss->len ? chunks->loss->str : NULL;
+    s->reader.tag = s->chunks.tag;
+    s->reader.loss = s->chunks.loss->len ? s->chunks.loss->str : NULL;
     return &s->reader;
 }
 
@@ -122,7 +136,7 @@ static gboolean write_file(gpointer user, const guint8 *data, gsize size, GError
 
 static Writer *create(FILE *file, Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     Source *s = (Source *)reader;
-    PngChunks *chunks = png_reader_chunks(s->png);
+    PngChunks *chunks = &s->chunks;
     PngHeader header = *png_reader_header(s->png);
     if (tt_swaps_axes(turn)) {
         header.shape.width = s->reader.shape.height;
@@ -139,8 +153,12 @@ static Writer *create(FILE *file, Reader *reader, TtOrientation turn, gboolean t
     if (s->options->strip)
         png_chunks_strip(chunks);
     PngPacking packing = {s->options->png_level, s->options->png_filters};
-    PngWriter *png = png_writer_new(&(PngOutput){write_file, file}, &header, chunks->list, packing,
-                                    s->options->cores, error);
+    PngWriter *png = png_writer_new(&(PngWriterOptions){.output = {write_file, file},
+                                                        .header = &header,
+                                                        .chunks = chunks->list,
+                                                        .packing = packing,
+                                                        .cores = s->options->cores},
+                                    error);
     if (!png)
         return NULL;
     Target *t = g_new0(Target, 1);

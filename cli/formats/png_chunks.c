@@ -370,7 +370,7 @@ static gboolean end_of_file(PngInput *input, goffset offset, PngChunks *chunks, 
     gsize n = (gsize)(input->size - offset);
     if (!png_input_read(input, rest, n, offset, error))
         return FALSE;
-    if (!chunks->pixel_bytes || memcmp(rest, end, n))
+    if (!chunks->pixels.bytes || memcmp(rest, end, n))
         return fault(error, STATUS_FAILED, "is cut short: its last chunk is missing; restore it from a copy");
     lose(chunks, "last chunk is missing and is added");
     return TRUE;
@@ -378,16 +378,16 @@ static gboolean end_of_file(PngInput *input, goffset offset, PngChunks *chunks, 
 
 /* A chunk of pixels: those that follow each other count. */
 static void note_pixels(PngChunks *chunks, goffset offset, guint32 size) {
-    if (!chunks->pixels_end) {
-        chunks->pixels_begin = offset;
-    } else if (offset != chunks->pixels_end) {
+    if (!chunks->pixels.end) {
+        chunks->pixels.begin = offset;
+    } else if (offset != chunks->pixels.end) {
         if (!chunks->scattered)
             lose(chunks, "pixel data behind other chunks is left out");
         chunks->scattered = TRUE;
         return;
     }
-    chunks->pixels_end = offset + FRAME + (goffset)size;
-    chunks->pixel_bytes += size;
+    chunks->pixels.end = offset + FRAME + (goffset)size;
+    chunks->pixels.bytes += size;
 }
 
 static gboolean walk(PngInput *input, gsize limit, PngChunks *chunks, GError **error) {
@@ -465,7 +465,7 @@ gboolean png_chunks_read(PngInput *input, gsize limit, PngChunks *chunks, GError
     *chunks = (PngChunks){.list = g_ptr_array_new_with_free_func(free_chunk), .loss = g_string_new(NULL)};
     if (!walk(input, limit, chunks, error))
         return FALSE;
-    if (!chunks->pixels_end)
+    if (!chunks->pixels.end)
         return fault(error, STATUS_FAILED, "is damaged: it has no pixel data; restore it from a copy");
     settle(chunks, input->path);
     chunks->tag = find_tag(chunks->list);

@@ -9,23 +9,15 @@
 #include <glib.h>
 #include <tiletranspose/tt.h>
 
+#include "png_chunk.h"
 #include "png_input.h"
-
-typedef enum { BEFORE_PALETTE, BEFORE_PIXELS, AFTER_PIXELS } ChunkPlace;
-
-typedef struct {
-    char type[5];
-    ChunkPlace place;
-    GByteArray *data;
-} Chunk;
 
 typedef struct {
     GPtrArray *list; /* of Chunk, in the file's order */
     guint64 bytes;   /* of their data */
     GString *loss;   /* what is damaged or surplus and so left out, as "whose ..."; or empty */
-    goffset pixels_begin, pixels_end; /* the IDAT chunks, which follow each other, in the file */
-    guint64 pixel_bytes;              /* compressed, in them */
-    gboolean scattered;               /* there are more of them behind other chunks */
+    PngPixels pixels;
+    gboolean scattered; /* there are more chunks of pixels, behind other chunks */
     gboolean palette;
     gboolean animated; /* an APNG */
     TtOrientation tag; /* of eXIf, or else of EXIF in a raw profile, or else of XMP */

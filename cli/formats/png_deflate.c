@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "../say.h"
+#include "../fault.h"
 #include "deflate.h"
 #include "png_filter.h"
 

@@ -14,22 +14,27 @@
 
 typedef struct {
     PngInput *input;
-    goffset begin, end;       /* the chunks in it, which follow each other */
+    PngPixels pixels;         /* the chunks in it */
     guint64 bytes;            /* that the picture needs; more is left */
     Cores *cores;             /* may be NULL */
     const Unpacker *unpacker; /* NULL: the fastest */
+    gboolean trusting;        /* no checksums are looked at, nor what the picture does not need */
 } PngInflateOptions;
 
 typedef struct PngInflate PngInflate;
 PngInflate *png_inflate_new(const PngInflateOptions *options);
 
-/* The next piece, at most PNG_INFLATE_PIECE bytes, which stay until the next call. NULL with *size 0 and no
- * error: there were all bytes that the picture needs, and the stream's checksum is right. */
+/* The next piece, at most PNG_INFLATE_PIECE bytes, which stay until the next call. Before an error come all
+ * bytes that could be unpacked. NULL with *size 0 and no error: there were all bytes that the picture needs,
+ * and the stream's checksum is right. */
 enum { PNG_INFLATE_PIECE = 4 * 65535 };
 const guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error);
 
 /* After the last piece: whether the chunks hold more than the picture needs. */
 gboolean png_inflate_has_more(const PngInflate *d);
+
+/* Waits until no helper reads from the input; the next call may call one again. */
+void png_inflate_rest(PngInflate *d);
 
 void png_inflate_free(PngInflate *d);
 

@@ -9,9 +9,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include <png.h>
-
-#include "../say.h"
+#include "../fault.h"
 #include "png_inflate.h"
 
 enum { MOST_STORED = 65535 }; /* bytes in a stored block of deflate */
@@ -28,10 +26,8 @@ typedef struct {
 } Feed;
 
 struct PngReader {
-    PngInput *input;
-    Cores *cores;
+    PngReaderOptions options;
     PngHeader header;
-    PngChunks chunks;
     goffset offset; /* in the file, before the pixels */
     Feed feed;
     png_structp png;
@@ -114,8 +110,8 @@ static gsize copy_some(Feed *f, guint8 *to, gsize n) {
 
 static void on_read(png_structp png, png_bytep to, size_t n) {
     PngReader *r = png_get_io_ptr(png);
-    gsize part = (gsize)MIN((goffset)n, r->chunks.pixels_begin - r->offset);
-    if (part && !png_input_read(r->input, to, part, r->offset, &r->error))
+    gsize part = (gsize)MIN((goffset)n, r->options.pixels.begin - r->offset);
+    if (part && !png_input_read(r->options.input, to, part, r->offset, &r->error))
         png_error(png, "cannot read");
     r->offset += (goffset)part;
     for (to += part, n -= part; n; to += part, n -= part) {
@@ -133,10 +129,10 @@ static void on_error(png_structp png, png_const_charp message) {
     png_longjmp(png, 1);
 }
 
-/* What libpng warns of, our own walk and inflate have judged already. */
 static void on_warning(png_structp png, png_const_charp message) {
-    (void)png;
-    (void)message;
+    PngReader *r = png_get_error_ptr(png);
+    if (r->options.warn)
+        r->options.warn(message, r->options.user);
 }
 
 static gboolean damaged(PngReader *r, GError **error) {
@@ -159,8 +155,11 @@ static gboolean read_header(PngReader *r, GError **error) {
     png_set_read_fn(r->png, r, on_read);
     png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(r->png, 0);
-    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1); /* r->chunks has them */
     png_set_check_for_invalid_index(r->png, 0);
+    if (r->options.before)
+        r->options.before(r->png, r->options.user);
+    else
+        png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 #ifdef PNG_IGNORE_ADLER32
     png_set_option(r->png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
 #endif
@@ -178,6 +177,8 @@ static gboolean read_header(PngReader *r, GError **error) {
     if (png_get_PLTE(r->png, r->info, &palette, &h->colours))
         for (int i = 0; i < h->colours; i++)
             memcpy(h->palette[i], &palette[i], 3);
+    if (r->options.after)
+        r->options.after(r->png, r->info, r->options.user);
     return TRUE;
 }
 
@@ -198,12 +199,12 @@ guint64 png_filtered_bytes(const PngHeader *h) {
 
 /* Deflate makes at most 1032 bytes out of one: what claims more is damaged, or made to exhaust memory. */
 static gboolean check_claim(const PngReader *r, guint64 bytes, GError **error) {
-    if ((double)bytes <= 1032.0 * ((double)r->chunks.pixel_bytes + 1))
+    if (!r->options.pixels.bytes || (double)bytes <= 1032.0 * ((double)r->options.pixels.bytes + 1))
         return TRUE;
     return fault(error, STATUS_FAILED,
                  "claims %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " pixels, more than its %" G_GUINT64_FORMAT
                  " bytes of pixel data can hold: it is damaged or made to exhaust memory",
-                 r->header.shape.width, r->header.shape.height, r->chunks.pixel_bytes);
+                 r->header.shape.width, r->header.shape.height, r->options.pixels.bytes);
 }
 
 static gboolean start_pixels(PngReader *r, GError **error) {
@@ -212,35 +213,26 @@ static gboolean start_pixels(PngReader *r, GError **error) {
         return FALSE;
     if (setjmp(png_jmpbuf(r->png)))
         return damaged(r, error);
-    r->feed.source = png_inflate_new(
-        &(PngInflateOptions){r->input, r->chunks.pixels_begin, r->chunks.pixels_end, bytes, r->cores, NULL});
+    const PngReaderOptions *o = &r->options;
+    r->feed.source =
+        png_inflate_new(&(PngInflateOptions){o->input, o->pixels, bytes, o->cores, NULL, o->trusting});
     png_set_interlace_handling(r->png);
     png_start_read_image(r->png);
     return TRUE;
 }
 
-PngReader *png_reader_open(PngInput *input, gsize limit, Cores *cores, GError **error) {
+PngReader *png_reader_open(const PngReaderOptions *options, GError **error) {
     PngReader *r = g_new0(PngReader, 1);
-    r->input = input;
-    r->cores = cores;
+    r->options = *options;
     begin_feed(&r->feed);
-    if (png_chunks_read(input, limit, &r->chunks, error)) {
-        if (r->chunks.animated)
-            fault(error, STATUS_FAILED,
-                  "is an animated PNG, whose frames a turn of its first would lose: turn the frames apart");
-        else if (read_header(r, error) && start_pixels(r, error))
-            return r;
-    }
+    if (read_header(r, error) && start_pixels(r, error))
+        return r;
     png_reader_close(r);
     return NULL;
 }
 
 const PngHeader *png_reader_header(const PngReader *r) {
     return &r->header;
-}
-
-PngChunks *png_reader_chunks(PngReader *r) {
-    return &r->chunks;
 }
 
 gboolean png_reader_rows(PngReader *r, const TtImage *rows, GError **error) {
@@ -268,12 +260,15 @@ gboolean png_reader_end(PngReader *r, gboolean *more, GError **error) {
     return TRUE;
 }
 
+void png_reader_rest(PngReader *r) {
+    png_inflate_rest(r->feed.source);
+}
+
 void png_reader_close(PngReader *r) {
     if (r->png)
         png_destroy_read_struct(&r->png, &r->info, NULL);
     if (r->feed.source)
         png_inflate_free(r->feed.source);
-    png_chunks_clear(&r->chunks);
     g_clear_error(&r->error);
     g_free(r);
 }

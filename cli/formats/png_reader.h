@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a PNG: its chunks by our own walk, its pixels by the fastest inflate into libpng, which undoes
- * filters and interlacing. Pixels are given exactly as the file packs them.
+ * Reading a PNG: its pixels by the fastest inflate into libpng, which undoes filters and interlacing. Pixels
+ * are given exactly as the file packs them, unless libpng is told to convert them.
  */
 #ifndef PNG_READER_H
 #define PNG_READER_H
 
 #include <glib.h>
+#include <png.h>
 #include <tiletranspose/tt.h>
 
 #include "../cores.h"
-#include "png_chunks.h"
 #include "png_input.h"
 
 /* What the header and the palette say. */
@@ -26,13 +26,26 @@ typedef struct {
  */
 guint64 png_filtered_bytes(const PngHeader *header);
 
+/* Where and how to read. The input stays the caller's and lasts as long as the reader. */
+typedef struct {
+    PngInput *input;
+    PngPixels pixels;
+    Cores *cores;      /* may be NULL */
+    gboolean trusting; /* no checksum is looked at */
+    /* Of a caller who wants more of libpng than bare pixels; NULL otherwise, and libpng then looks at no
+     * other chunk. `before`: no byte is read yet. `after`: all that is in front of the pixels is read; what
+     * to convert them to can be set now. Errors of libpng may pass through both. */
+    void (*before)(png_structp png, gpointer user);
+    void (*after)(png_structp png, png_infop info, gpointer user);
+    void (*warn)(const char *message, gpointer user);
+    gpointer user;
+} PngReaderOptions;
+
 typedef struct PngReader PngReader;
 
-/* Reads everything but the pixels, with at most `limit` bytes of chunks beside them. The input stays the
- * caller's and lasts as long as the reader. */
-PngReader *png_reader_open(PngInput *input, gsize limit, Cores *cores, GError **error);
+/* Reads everything in front of the pixels. */
+PngReader *png_reader_open(const PngReaderOptions *options, GError **error);
 const PngHeader *png_reader_header(const PngReader *r);
-PngChunks *png_reader_chunks(PngReader *r);
 
 /* The next rows of a picture that is not interlaced. */
 gboolean png_reader_rows(PngReader *r, const TtImage *rows, GError **error);
@@ -42,6 +55,9 @@ gboolean png_reader_whole(PngReader *r, const TtImage *whole, GError **error);
 
 /* After the last row: the stream's end and its checksum. *more: it holds more than the picture's rows. */
 gboolean png_reader_end(PngReader *r, gboolean *more, GError **error);
+
+/* Nothing is read from the input any more until the next call. */
+void png_reader_rest(PngReader *r);
 
 void png_reader_close(PngReader *r);
 

@@ -7,9 +7,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include <png.h>
-
-#include "../say.h"
+#include "../fault.h"
 
 struct PngWriter {
     PngOutput output;
@@ -63,7 +61,7 @@ static gboolean write_chunk(PngWriter *w, const char *type, const guint8 *data, 
 }
 
 static gboolean write_chunks(PngWriter *w, ChunkPlace place, GError **error) {
-    for (guint i = 0; i < w->chunks->len; i++) {
+    for (guint i = 0; w->chunks && i < w->chunks->len; i++) {
         const Chunk *chunk = w->chunks->pdata[i];
         if (chunk->place == place && !write_chunk(w, chunk->type, chunk->data->data, chunk->data->len, error))
             return FALSE;
@@ -78,7 +76,7 @@ static gboolean write_info(PngWriter *w, gboolean palette, GError **error) {
     return TRUE;
 }
 
-static gboolean start(PngWriter *w, GError **error) {
+static gboolean start(PngWriter *w, const PngWriterOptions *options, GError **error) {
     const PngHeader *h = &w->header;
     w->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w, on_error, on_warning);
     w->info = w->png ? png_create_info_struct(w->png) : NULL;
@@ -94,6 +92,8 @@ static gboolean start(PngWriter *w, GError **error) {
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     if (h->colours)
         png_set_PLTE(w->png, w->info, (png_const_colorp)h->palette, h->colours);
+    if (options->describe)
+        options->describe(w->png, w->info, options->user);
     return TRUE;
 }
 
@@ -157,25 +157,26 @@ gboolean png_writer_rows(PngWriter *w, const TtImage *rows, GError **error) {
 
 /* ---- The story of one picture ----------------------------------------------------------------------- */
 
-PngWriter *png_writer_new(const PngOutput *output, const PngHeader *header, GPtrArray *chunks,
-                          PngPacking packing, Cores *cores, GError **error) {
+PngWriter *png_writer_new(const PngWriterOptions *options, GError **error) {
+    const PngHeader *header = options->header;
     PngWriter *w = g_new0(PngWriter, 1);
-    w->output = *output;
+    w->output = options->output;
     w->header = *header;
-    w->chunks = chunks;
+    w->chunks = options->chunks;
     w->deflate = png_deflate_new(&(PngDeflateOptions){
         .bits = header->shape.channels * header->shape.sample_bits,
         .residues = header->bit_depth >= 8 && header->colour_type != PNG_COLOR_TYPE_PALETTE,
         .bytes = png_filtered_bytes(header),
-        .packing = packing,
-        .cores = cores,
+        .packing = options->packing,
+        .cores = options->cores,
         .emit = emit,
         .user = w,
     });
     if (header->interlaced && !(w->thinned = g_try_malloc(row_bytes(header, header->shape.width))))
         fault(error, STATUS_FAILED, "needs more memory for a row than the system has: free some");
-    else if (start(w, error) && write_info(w, FALSE, error) && write_chunks(w, BEFORE_PALETTE, error) &&
-             write_info(w, TRUE, error) && write_chunks(w, BEFORE_PIXELS, error))
+    else if (start(w, options, error) && write_info(w, FALSE, error) &&
+             write_chunks(w, BEFORE_PALETTE, error) && write_info(w, TRUE, error) &&
+             write_chunks(w, BEFORE_PIXELS, error))
         return w;
     png_writer_free(w);
     return NULL;

@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <tiletranspose/tt.h>
 
+#include "png_chunk.h"
 #include "png_deflate.h"
 #include "png_reader.h"
 
@@ -17,12 +18,22 @@ typedef struct {
     gpointer user;
 } PngOutput;
 
+typedef struct {
+    PngOutput output;
+    const PngHeader *header;
+    GPtrArray *chunks; /* of Chunk, each in its place, which last as long as the writer; or NULL */
+    PngPacking packing;
+    Cores *cores; /* may be NULL */
+    /* Of a caller who has libpng write more chunks: sets them before anything is written. Errors of libpng
+     * may pass through. NULL otherwise. */
+    void (*describe)(png_structp png, png_infop info, gpointer user);
+    gpointer user;
+} PngWriterOptions;
+
 typedef struct PngWriter PngWriter;
 
-/* Writes everything that comes before the pixels. chunks: of Chunk, each in its place; they last as long as
- * the writer. cores may be NULL. */
-PngWriter *png_writer_new(const PngOutput *output, const PngHeader *header, GPtrArray *chunks,
-                          PngPacking packing, Cores *cores, GError **error);
+/* Writes everything that comes before the pixels. */
+PngWriter *png_writer_new(const PngWriterOptions *options, GError **error);
 
 /* How often all rows are wanted, from top to bottom: 7 times if the picture is interlaced, else once. */
 guint png_writer_passes(const PngWriter *w);

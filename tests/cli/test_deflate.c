@@ -238,9 +238,11 @@ static void check_packing(void) {
 
 /* ---- Unpacking -------------------------------------------------------------------------------------- */
 
-static gboolean read_array(PngInput *input, guint8 *to, gsize n, goffset offset, GError **error) {
+static gboolean read_array(PngInput *input, guint8 *to, gsize n, goffset offset, gsize *got, GError **error) {
+    const GByteArray *file = input->user;
     (void)error;
-    memcpy(to, ((GByteArray *)input->user)->data + offset, n);
+    *got = MIN(n, file->len - (gsize)offset);
+    memcpy(to, file->data + offset, *got);
     return TRUE;
 }
 
@@ -266,7 +268,8 @@ static GByteArray *unpack(const guint8 *stream, gsize n, gsize chunk, gsize want
         add_chunk(file, stream + at, MIN(chunk, n - at));
     Cores *c = cores ? cores_new(cores) : NULL;
     PngInput input = {.path = "test", .size = file->len, .read = read_array, .user = file};
-    PngInflate *d = png_inflate_new(&(PngInflateOptions){&input, 0, file->len, wanted, c, unpacker});
+    PngInflate *d =
+        png_inflate_new(&(PngInflateOptions){&input, {0, file->len, 0}, wanted, c, unpacker, FALSE});
     GError *error = NULL;
     const guint8 *piece;
     gsize size;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Errors as one sentence, with a remedy.
+ */
+#include "fault.h"
+
+#include <errno.h>
+
+#include <tiletranspose/tt.h>
+
+G_DEFINE_QUARK(imgtranspose_error, command_error)
+
+gboolean fault(GError **error, Status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    g_propagate_error(error, g_error_new_valist(COMMAND_ERROR, status, format, args));
+    va_end(args);
+    return FALSE;
+}
+
+gboolean library_fault(GError **error) {
+    return fault(error, STATUS_FAILED, "%s", tt_last_error());
+}
+
+/* What the user can do about it. */
+static const char *remedy(int number) {
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+        return "free some space";
+    case EFBIG:
+        return "raise the limit of file sizes (ulimit -f)";
+    case EACCES:
+    case EPERM:
+        return "see to the permissions, or name another folder";
+    case EROFS:
+        return "name another folder";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit of open files (ulimit -n)";
+    case ENAMETOOLONG:
+        return "use a shorter name";
+    case EEXIST:
+        return "it appeared meanwhile; use --overwrite to replace it";
+    default:
+        return "see to the disk and try again";
+    }
+}
+
+gboolean system_fault(GError **error, const char *what, int number) {
+    return fault(error, STATUS_FAILED, "cannot %s (%s): %s", what, g_strerror(number), remedy(number));
+}
