@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The module: libvips loads it in every process, so it registers a type and does nothing else.
+ * The module: libvips loads it in every process, so it registers types and does nothing else.
  */
 #include <gmodule.h>
 #include <vips/vips.h>
 
+#include "tt_png.h"
 #include "tt_transpose.h"
 
 /* libvips built with its deprecated API wants this of a file named by `vips --plugin`: a package of the
@@ -28,5 +29,8 @@ const gchar *g_module_check_init(GModule *module G_GNUC_UNUSED) {
     /* A second copy, say one installed and one named by --plugin: the first stays. */
     if (!g_type_from_name("TtTranspose"))
         g_type_ensure(tt_transpose_get_type());
+#ifdef WITH_PNG
+    tt_png_register();
+#endif
     return NULL;
 }

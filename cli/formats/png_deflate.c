@@ -38,7 +38,7 @@ static const double far = 1.25;
 
 /* Packed to about what short codes for frequent bytes make of it, and not to less than a third or so, a block
  * hardly holds repeats: no longer search for them makes it smaller. */
-static const double hopeful = 0.3, less = 0.88, more = 1.02;
+static const double little = 0.3, less = 0.88, more = 1.02;
 
 typedef struct {
     gsize size, at; /* in the block's raw bytes */
@@ -68,7 +68,8 @@ typedef struct {
 struct PngDeflate {
     PngDeflateOptions options;
     guint pixel, filters;
-    gsize block_size; /* filtered bytes that fill a block */
+    gboolean as_plain; /* sizes are compared with those of rows without filters, which may be used */
+    gsize block_size;  /* filtered bytes that fill a block */
     Block *ring;
     guint ring_size;
     guint filling, emitting; /* running numbers of blocks */
@@ -102,10 +103,14 @@ static void filter_rows(const Block *b, guint set, guint8 *to) {
     }
 }
 
-/* What libpng would do at this level. */
+/* What libpng would do at this level, to rows with or without filters. */
 static DeflateWay reference_way(const PngDeflate *d) {
     return (DeflateWay){DEFLATE_ZLIB, d->options.packing.level,
-                        d->options.residues ? DEFLATE_FILTERED : DEFLATE_DEFAULT};
+                        d->options.residues && !d->as_plain ? DEFLATE_FILTERED : DEFLATE_DEFAULT};
+}
+
+static const guint8 *reference_stream(const Block *b, const Bench *bench) {
+    return b->owner->as_plain ? bench->plain : b->filtered;
 }
 
 /* The size of a sample of a stream, packed; G_MAXSIZE if it cannot be packed this way. */
@@ -127,7 +132,7 @@ static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guin
 static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
     const guint8 *streams[] = {b->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
-    double enough = (double)try_sample(b, bench, reference, b->filtered) * tolerance;
+    double enough = (double)try_sample(b, bench, reference, reference_stream(b, bench)) * tolerance;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
         for (*plain = FALSE; *plain < 2; ++*plain)
@@ -142,7 +147,7 @@ static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be
                 sizes[one] > far * sizes[1 - one])
                 streams[one] = NULL;
     }
-    *plain = FALSE;
+    *plain = b->owner->as_plain;
     return reference;
 }
 
@@ -178,9 +183,9 @@ static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
     if (plain || memcmp(&way, &deflate_ways[0], sizeof(way)))
         pack_with(b, bench, way);
     if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
-        if (plain)
+        if (plain && !b->owner->as_plain)
             filter_rows(b, b->owner->filters, b->filtered);
-        attempt(b, bench, reference_way(b->owner), b->filtered);
+        attempt(b, bench, reference_way(b->owner), reference_stream(b, bench));
     }
 }
 
@@ -218,7 +223,15 @@ static gboolean is_hopeful(const Block *b) {
     if (!b->owner->options.residues || b->filtered_size <= MEDIUM)
         return TRUE;
     double packed = (double)b->packed_size / (double)b->filtered_size, codes = entropy(b) / 8;
-    return packed < hopeful || packed < codes * less || packed > codes * more;
+    return packed < little || packed < codes * less || packed > codes * more;
+}
+
+/* Whether a sample without filters is smaller than the block on the average: pixels may repeat where the
+ * residues of filters do not. */
+static gboolean is_better_plain(const Block *b, Bench *bench) {
+    gsize slice = MIN(SLICE, b->filtered_size / SLICES);
+    double average = (double)b->packed_size / (double)b->filtered_size * (double)(slice * SLICES);
+    return (double)try_sample(b, bench, deflate_ways[0], bench->plain) < average;
 }
 
 static void pack_block(Block *b, Bench *bench) {
@@ -228,7 +241,9 @@ static void pack_block(Block *b, Bench *bench) {
     b->packed_size = 0;
     if (d->options.packing.level && b->filtered_size > SMALL) {
         pack_with(b, bench, deflate_ways[0]);
-        if (is_hopeful(b) && set_up(b, bench, may_be_plain))
+        gboolean hopeful = is_hopeful(b);
+        if ((hopeful || d->as_plain) && set_up(b, bench, may_be_plain) &&
+            (hopeful || is_better_plain(b, bench)))
             pack_large(b, bench, may_be_plain);
     } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
         pack_small(b, bench, may_be_plain);
@@ -395,6 +410,7 @@ PngDeflate *png_deflate_new(const PngDeflateOptions *options) {
                  : options->residues && options->packing.level ? FILTERS_ALL
                                                                : FILTER_NONE;
     d->options.residues = d->filters != FILTER_NONE;
+    d->as_plain = options->packing.as_plain && d->options.residues && !options->packing.filters;
     guint64 blocks = (options->bytes + BLOCK - 1) / BLOCK;
     d->block_size = (options->bytes + blocks - 1) / blocks;
     d->ring_size = (guint)CLAMP(RING / (3 * MAX(d->block_size, BLOCK)), 1, 2 * cores_count(options->cores));

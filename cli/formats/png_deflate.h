@@ -15,6 +15,9 @@
 typedef struct {
     int level;     /* as zlib's, 0 to 9: files become as small as libpng makes them at this level */
     guint filters; /* a set of png_filter.h; 0: what suits the pixels */
+    /* Files become as small as libpng makes them without filters, not as with them. Both ways are tried all
+     * the same. */
+    gboolean as_plain;
 } PngPacking;
 
 enum { PNG_LEVEL_DEFAULT = 6 };
