@@ -50,7 +50,8 @@ typedef struct {
 
     VipsImage *image; /* as it is written */
     PngWriter *png;
-    guint8 *row; /* as the file packs it; NULL if that is as libvips has it */
+    gboolean told; /* of an error */
+    guint8 *row;   /* as the file packs it; NULL if that is as libvips has it */
 } TtPngsave;
 
 typedef VipsForeignSaveClass TtPngsaveClass;
@@ -60,8 +61,9 @@ G_DEFINE_ABSTRACT_TYPE(TtPngsave, tt_pngsave, VIPS_TYPE_FOREIGN_SAVE)
 /* ---- What is written beside the pixels -------------------------------------------------------------- */
 
 /* libvips has told what is wrong. */
-G_GNUC_NORETURN static void give_up(png_structp png) {
-    png_error(png, "");
+G_GNUC_NORETURN static void give_up(TtPngsave *self, png_structp png) {
+    self->told = TRUE;
+    png_error(png, "told");
 }
 
 static void set_profile(png_structp png, png_infop info, const void *data, size_t size) {
@@ -70,11 +72,11 @@ static void set_profile(png_structp png, png_infop info, const void *data, size_
         g_warning("bad ICC profile not saved");
 }
 
-static void set_named_profile(png_structp png, png_infop info, const char *name) {
+static void set_named_profile(TtPngsave *self, png_structp png, png_infop info, const char *name) {
     VipsBlob *blob;
     size_t size;
     if (vips_profile_load(name, &blob, NULL))
-        give_up(png);
+        give_up(self, png);
     if (!blob) /* "none" */
         return;
     const void *data = vips_blob_get(blob, &size);
@@ -161,7 +163,7 @@ static gboolean is_stripped(const TtPngsave *self) {
 }
 
 static void describe(png_structp png, png_infop info, gpointer user) {
-    const TtPngsave *self = user;
+    TtPngsave *self = user;
     VipsImage *image = self->image;
     const void *data;
     size_t size;
@@ -172,7 +174,7 @@ static void describe(png_structp png, png_infop info, gpointer user) {
     if (is_stripped(self))
         return;
     if (named_profile(self))
-        set_named_profile(png, info, named_profile(self));
+        set_named_profile(self, png, info, named_profile(self));
     else if (has_blob(image, VIPS_META_ICC_NAME, &data, &size))
         set_profile(png, info, data, size);
     set_xmp(png, info, image);
@@ -180,13 +182,15 @@ static void describe(png_structp png, png_infop info, gpointer user) {
     set_exif(png, info, image);
 #endif
     if (vips_image_map(image, set_comment, &(Described){png, info}))
-        give_up(png);
+        give_up(self, png);
 }
 
 /* ---- Pixels ----------------------------------------------------------------------------------------- */
 
 static int fail(const TtPngsave *self, GError *error) {
-    return tt_png_fail("tt_pngsave", VIPS_CONNECTION(self->target), error);
+    if (self->told)
+        g_error_free(error);
+    return self->told ? -1 : tt_png_fail("tt_pngsave", VIPS_CONNECTION(self->target), error);
 }
 
 static gboolean write_target(gpointer target, const guint8 *data, gsize size, GError **error) {

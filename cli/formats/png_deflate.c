@@ -5,6 +5,9 @@
  * Photographs pack as small by the fastest way as by any. Drawings do not, and are often better off without
  * filters. So a block is first packed the fastest way; if that shrank it much, samples of it are packed in
  * other ways too and compared with what libpng would do.
+ *
+ * A file that is compared with one without filters has it simpler: what filters and the fastest way have not
+ * made small is packed without filters too, nearly or just as libpng would.
  */
 #include "png_deflate.h"
 
@@ -22,6 +25,8 @@ enum {
     MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
     SLICE = 32 << 10,   /* in a slice of a sample */
     LONG_SLICE = 128 << 10,
+    LEVEL_FOR_THE_BEST = 8, /* from which it is worth the time to try what packs most */
+    FLAT = 16, /* times smaller than its bytes is a sample of a block that libpng's way packs quickly */
     TINY = 64, /* times smaller than its filtered bytes is a block of which samples do not tell enough */
     SLICES = 2,
     RING = 24 << 20, /* bytes that the ring's blocks hold together, about */
@@ -36,9 +41,12 @@ static const double tolerance = 1.015;
 /* Filtered or not, whichever sample is so much larger is given up. */
 static const double far = 1.25;
 
+/* A sample that is so little larger counts as no larger, and one that is so much larger as larger. */
+static const double near = 1.01, better = 1.05, much_better = 1.15;
+
 /* Packed to about what short codes for frequent bytes make of it, and not to less than a third or so, a block
  * hardly holds repeats: no longer search for them makes it smaller. */
-static const double little = 0.3, less = 0.88, more = 1.02;
+static const double hopeful = 0.3, less = 0.88, more = 1.02;
 
 typedef struct {
     gsize size, at; /* in the block's raw bytes */
@@ -103,21 +111,15 @@ static void filter_rows(const Block *b, guint set, guint8 *to) {
     }
 }
 
-/* What libpng would do at this level, to rows with or without filters. */
+/* What libpng would do at this level. */
 static DeflateWay reference_way(const PngDeflate *d) {
     return (DeflateWay){DEFLATE_ZLIB, d->options.packing.level,
-                        d->options.residues && !d->as_plain ? DEFLATE_FILTERED : DEFLATE_DEFAULT};
+                        d->options.residues ? DEFLATE_FILTERED : DEFLATE_DEFAULT};
 }
 
-static const guint8 *reference_stream(const Block *b, const Bench *bench) {
-    return b->owner->as_plain ? bench->plain : b->filtered;
-}
-
-/* The size of a sample of a stream, packed; G_MAXSIZE if it cannot be packed this way. */
-static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guint8 *stream) {
-    /* What shrinks to little is packed quickly, and its repeats are far apart. */
-    gsize slice = b->packed_size < b->filtered_size / 10 ? LONG_SLICE : SLICE, sum = 0;
-    slice = MIN(slice, b->filtered_size / SLICES);
+/* The size of slices of a stream, packed; G_MAXSIZE if they cannot be packed this way. */
+static gsize try_slices(const Block *b, Bench *bench, DeflateWay way, const guint8 *stream, gsize slice) {
+    gsize sum = 0;
     for (gsize i = 0; i < SLICES; i++) {
         const guint8 *middle = stream + b->filtered_size / (2 * SLICES) * (2 * i + 1);
         gsize packed = packer_pack(bench->packer, way, middle - slice / 2, slice, bench->trial, TRUE);
@@ -128,11 +130,17 @@ static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guin
     return sum;
 }
 
+static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guint8 *stream) {
+    /* What shrinks to little is packed quickly, and its repeats are far apart. */
+    gsize slice = b->packed_size < b->filtered_size / 10 ? LONG_SLICE : SLICE;
+    return try_slices(b, bench, way, stream, MIN(slice, b->filtered_size / SLICES));
+}
+
 /* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
 static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
     const guint8 *streams[] = {b->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
-    double enough = (double)try_sample(b, bench, reference, reference_stream(b, bench)) * tolerance;
+    double enough = (double)try_sample(b, bench, reference, b->filtered) * tolerance;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
         for (*plain = FALSE; *plain < 2; ++*plain)
@@ -147,7 +155,7 @@ static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be
                 sizes[one] > far * sizes[1 - one])
                 streams[one] = NULL;
     }
-    *plain = b->owner->as_plain;
+    *plain = FALSE;
     return reference;
 }
 
@@ -183,9 +191,9 @@ static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
     if (plain || memcmp(&way, &deflate_ways[0], sizeof(way)))
         pack_with(b, bench, way);
     if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
-        if (plain && !b->owner->as_plain)
+        if (plain)
             filter_rows(b, b->owner->filters, b->filtered);
-        attempt(b, bench, reference_way(b->owner), reference_stream(b, bench));
+        attempt(b, bench, reference_way(b->owner), b->filtered);
     }
 }
 
@@ -223,27 +231,60 @@ static gboolean is_hopeful(const Block *b) {
     if (!b->owner->options.residues || b->filtered_size <= MEDIUM)
         return TRUE;
     double packed = (double)b->packed_size / (double)b->filtered_size, codes = entropy(b) / 8;
-    return packed < little || packed < codes * less || packed > codes * more;
+    return packed < hopeful || packed < codes * less || packed > codes * more;
 }
 
-/* Whether a sample without filters is smaller than the block on the average: pixels may repeat where the
- * residues of filters do not. */
-static gboolean is_better_plain(const Block *b, Bench *bench) {
-    gsize slice = MIN(SLICE, b->filtered_size / SLICES);
+/* Without filters: just as libpng would, or a fast way, if that packs samples about as well. */
+static void pack_plain(Block *b, Bench *bench, DeflateWay fast, gsize slice, gsize sample) {
+    DeflateWay reference = {DEFLATE_ZLIB, b->owner->options.packing.level, DEFLATE_DEFAULT};
+    gboolean flat = sample * FLAT < slice * SLICES, best = reference.level >= LEVEL_FOR_THE_BEST;
+    if (!flat && !best &&
+        (double)sample <= (double)try_slices(b, bench, reference, bench->plain, slice) * near)
+        reference = fast;
+    attempt(b, bench, reference, bench->plain);
+    if (best)
+        attempt(b, bench, (DeflateWay){DEFLATE_LIBDEFLATE, 12, DEFLATE_DEFAULT}, bench->plain);
+}
+
+/* Whether filters have made a block smaller than it is without. A slice begins without the repeats that the
+ * whole has in front of it, so one of a block with many is longer, and must be the larger. */
+static gboolean is_better_filtered(const Block *b, Bench *bench, DeflateWay fast, gsize slice, gsize sample) {
+    gboolean repeats = is_hopeful(b);
+    if (repeats) {
+        slice = MIN(LONG_SLICE, b->filtered_size / SLICES);
+        sample = try_slices(b, bench, fast, bench->plain, slice);
+    }
     double average = (double)b->packed_size / (double)b->filtered_size * (double)(slice * SLICES);
-    return (double)try_sample(b, bench, deflate_ways[0], bench->plain) < average;
+    return average * (repeats ? much_better : better) < (double)sample;
+}
+
+/* A block whose size is compared with that of its rows without filters. */
+static void pack_as_plain(Block *b, Bench *bench) {
+    DeflateWay fast = deflate_ways[deflate_n_ways - 1];
+    gsize slice = MIN(SLICE, b->filtered_size / SLICES);
+    gsize sample = try_slices(b, bench, fast, bench->plain, slice);
+    if (sample * FLAT >= slice * SLICES) {
+        filter_rows(b, b->owner->filters, b->filtered);
+        pack_with(b, bench, deflate_ways[0]);
+        if (is_better_filtered(b, bench, fast, slice, sample))
+            return;
+    }
+    pack_plain(b, bench, fast, slice, sample);
 }
 
 static void pack_block(Block *b, Bench *bench) {
     const PngDeflate *d = b->owner;
     gboolean may_be_plain = d->options.residues && !d->options.packing.filters;
-    filter_rows(b, d->filters, b->filtered);
     b->packed_size = 0;
+    if (d->as_plain && d->options.packing.level && b->filtered_size > SMALL && set_up(b, bench, TRUE)) {
+        pack_as_plain(b, bench);
+        if (b->packed_size)
+            return;
+    }
+    filter_rows(b, d->filters, b->filtered);
     if (d->options.packing.level && b->filtered_size > SMALL) {
         pack_with(b, bench, deflate_ways[0]);
-        gboolean hopeful = is_hopeful(b);
-        if ((hopeful || d->as_plain) && set_up(b, bench, may_be_plain) &&
-            (hopeful || is_better_plain(b, bench)))
+        if (is_hopeful(b) && set_up(b, bench, may_be_plain))
             pack_large(b, bench, may_be_plain);
     } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
         pack_small(b, bench, may_be_plain);
