@@ -235,41 +235,43 @@ static gboolean is_hopeful(const Block *b) {
 }
 
 /* Without filters: just as libpng would, or a fast way, if that packs samples about as well. */
-static void pack_plain(Block *b, Bench *bench, DeflateWay fast, gsize slice, gsize sample) {
-    DeflateWay reference = {DEFLATE_ZLIB, b->owner->options.packing.level, DEFLATE_DEFAULT};
-    gboolean flat = sample * FLAT < slice * SLICES, best = reference.level >= LEVEL_FOR_THE_BEST;
+static void pack_plain(Block *b, Bench *bench, gboolean flat) {
+    DeflateWay way = {DEFLATE_ZLIB, b->owner->options.packing.level, DEFLATE_DEFAULT};
+    DeflateWay fast = deflate_ways[deflate_n_ways - 1];
+    gsize slice = MIN(SLICE, b->filtered_size / SLICES);
+    gboolean best = way.level >= LEVEL_FOR_THE_BEST;
     if (!flat && !best &&
-        (double)sample <= (double)try_slices(b, bench, reference, bench->plain, slice) * near)
-        reference = fast;
-    attempt(b, bench, reference, bench->plain);
+        (double)try_slices(b, bench, fast, bench->plain, slice) <=
+            (double)try_slices(b, bench, way, bench->plain, slice) * near)
+        way = fast;
+    attempt(b, bench, way, bench->plain);
     if (best)
         attempt(b, bench, (DeflateWay){DEFLATE_LIBDEFLATE, 12, DEFLATE_DEFAULT}, bench->plain);
 }
 
-/* Whether filters have made a block smaller than it is without. A slice begins without the repeats that the
- * whole has in front of it, so one of a block with many is longer, and must be the larger. */
-static gboolean is_better_filtered(const Block *b, Bench *bench, DeflateWay fast, gsize slice, gsize sample) {
-    gboolean repeats = is_hopeful(b);
-    if (repeats) {
-        slice = MIN(LONG_SLICE, b->filtered_size / SLICES);
-        sample = try_slices(b, bench, fast, bench->plain, slice);
-    }
-    double average = (double)b->packed_size / (double)b->filtered_size * (double)(slice * SLICES);
-    return average * (repeats ? much_better : better) < (double)sample;
+/* Whether filters have made a block smaller than `way` makes a sample without. A sample lacks the repeats
+ * that the whole has in front of it, so one of a block with many is longer. */
+static gboolean is_better_filtered(const Block *b, Bench *bench, DeflateWay way, gsize slice, double by) {
+    slice = MIN(slice, b->filtered_size / SLICES);
+    double sample = (double)try_slices(b, bench, way, bench->plain, slice);
+    return (double)b->packed_size / (double)b->filtered_size * (double)(slice * SLICES) * by < sample;
 }
 
 /* A block whose size is compared with that of its rows without filters. */
 static void pack_as_plain(Block *b, Bench *bench) {
-    DeflateWay fast = deflate_ways[deflate_n_ways - 1];
+    DeflateWay fastest = deflate_ways[0], fast = deflate_ways[deflate_n_ways - 1];
     gsize slice = MIN(SLICE, b->filtered_size / SLICES);
-    gsize sample = try_slices(b, bench, fast, bench->plain, slice);
-    if (sample * FLAT >= slice * SLICES) {
+    gboolean flat = try_slices(b, bench, fastest, bench->plain, slice) * FLAT < slice * SLICES;
+    if (!flat) {
         filter_rows(b, b->owner->filters, b->filtered);
-        pack_with(b, bench, deflate_ways[0]);
-        if (is_better_filtered(b, bench, fast, slice, sample))
+        pack_with(b, bench, fastest);
+        if (is_hopeful(b) ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
+                                is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
+                          : is_better_filtered(b, bench, fastest, SLICE, far) ||
+                                is_better_filtered(b, bench, fast, SLICE, better))
             return;
     }
-    pack_plain(b, bench, fast, slice, sample);
+    pack_plain(b, bench, flat);
 }
 
 static void pack_block(Block *b, Bench *bench) {
