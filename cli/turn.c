@@ -75,9 +75,14 @@ static gboolean check_loss(const Job *job, GError **error) {
     return TRUE;
 }
 
-/* A file that needs no turn is copied to the byte, but not if its pixels are damaged. */
+/* A file that needs no turn is copied to the byte, but not if its pixels are damaged. Other damage is copied,
+ * and told. */
 static gboolean check_pixels(Job *job, GError **error) {
+    const Reader *reader = job->reader;
     TtImage band;
+    if (reader->damaged)
+        say_warning(job->task->input, "is %s, %s when it is turned; now it is copied as it is",
+                    reader->format->name, reader->loss);
     if (!(job->turned = turned_new(job->reader, TT_NONE, job->options, job->cancel, error)))
         return FALSE;
     do

@@ -31,6 +31,7 @@ typedef struct {
     gsize held;        /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
+    gboolean damaged;              /* that is what is damaged in the file, or should not be there */
     const char
         *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
 } Reader;

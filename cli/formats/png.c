@@ -83,6 +83,7 @@ static Reader *open_png(const Format *self, FILE *file, const char *path, const 
         s->reader.held = (gsize)header->shape.pitch * header->shape.height;
     s->reader.tag = s->chunks.tag;
     s->reader.loss = s->chunks.loss->len ? s->chunks.loss->str : NULL;
+    s->reader.damaged = s->reader.loss != NULL;
     return &s->reader;
 }
 

@@ -278,6 +278,21 @@ class Damage(PngTest):
         self.assertEqual(self.warns(data + b"junk", "whose 4 bytes behind its end"), whole)
         self.assertEqual(self.warns(data + pngs.chunk(b"tEXt", b"A\0b"), "behind its end"), whole)
 
+    def test_a_copy_tells(self):
+        """Nothing to turn: copied to the byte, with a warning of what is damaged beside the pixels."""
+        good = pngs.png(64, 64, before=pngs.chunk(b"gAMA", struct.pack(">I", 45455)))
+        bad = pngs.png(64, 64, before=pngs.chunk(b"gAMA", struct.pack(">I", 45455), crc=1))
+        for data, words in ((bad, "chunk gAMA has a bad checksum"), (good + b"junk", "4 bytes behind its end"),
+                            (good[:-12], "last chunk is missing")):
+            self.write("in.png", data)
+            result = self.run_command("--auto-orient", "--overwrite", "-o", "out.png", "in.png")
+            self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1), result.stderr)
+            self.assertIn(words, result.stderr.decode())
+            self.assertIn(b"copied as it is", result.stderr)
+            self.assertEqual(self.read("out.png"), data)
+        self.write("in.png", good)
+        self.succeeds("--auto-orient", "--overwrite", "-o", "out.png", "in.png")
+
     def test_streams_of_odd_length(self):
         rows = pngs.rows(64, 64)
         self.warns(pngs.png(64, 64, stream=zlib.compress(rows + b"more")), "more pixel data")
