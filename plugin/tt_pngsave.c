@@ -22,6 +22,7 @@
  */
 #define G_LOG_DOMAIN "VIPS" /* as its own savers warn */
 
+#include <math.h>
 #include <png.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,8 +170,8 @@ static void describe(png_structp png, png_infop info, gpointer user) {
     size_t size;
     png_set_option(png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
     png_set_benign_errors(png, TRUE); /* a profile that does not fit the pixels is left out */
-    png_set_pHYs(png, info, (png_uint_32)VIPS_RINT(image->Xres * 1000),
-                 (png_uint_32)VIPS_RINT(image->Yres * 1000), PNG_RESOLUTION_METER);
+    png_set_pHYs(png, info, (png_uint_32)rint(image->Xres * 1000), (png_uint_32)rint(image->Yres * 1000),
+                 PNG_RESOLUTION_METER);
     if (is_stripped(self))
         return;
     if (named_profile(self))
