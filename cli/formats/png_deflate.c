@@ -234,13 +234,23 @@ static gboolean is_hopeful(const Block *b) {
     return packed < hopeful || packed < codes * less || packed > codes * more;
 }
 
-/* Without filters: just as libpng would, or a fast way, if that packs samples about as well. */
+/* What libpng would do without filters, and what may take its place: a faster zlib would be blind for what
+ * repeats far apart. */
+static DeflateWay plain_way(const PngDeflate *d) {
+    return (DeflateWay){DEFLATE_ZLIB, d->options.packing.level, DEFLATE_DEFAULT};
+}
+
+static DeflateWay fast_plain_way(const PngDeflate *d) {
+    DeflateWay last = deflate_ways[deflate_n_ways - 1];
+    return last.library == DEFLATE_LIBDEFLATE ? last : plain_way(d);
+}
+
+/* Just as libpng would, or the fast way, if that packs samples about as well. */
 static void pack_plain(Block *b, Bench *bench, gboolean flat) {
-    DeflateWay way = {DEFLATE_ZLIB, b->owner->options.packing.level, DEFLATE_DEFAULT};
-    DeflateWay fast = deflate_ways[deflate_n_ways - 1];
+    DeflateWay way = plain_way(b->owner), fast = fast_plain_way(b->owner);
     gsize slice = MIN(SLICE, b->filtered_size / SLICES);
     gboolean best = way.level >= LEVEL_FOR_THE_BEST;
-    if (!flat && !best &&
+    if (!flat && !best && fast.library != way.library &&
         (double)try_slices(b, bench, fast, bench->plain, slice) <=
             (double)try_slices(b, bench, way, bench->plain, slice) * near)
         way = fast;
@@ -259,7 +269,7 @@ static gboolean is_better_filtered(const Block *b, Bench *bench, DeflateWay way,
 
 /* A block whose size is compared with that of its rows without filters. */
 static void pack_as_plain(Block *b, Bench *bench) {
-    DeflateWay fastest = deflate_ways[0], fast = deflate_ways[deflate_n_ways - 1];
+    DeflateWay fastest = deflate_ways[0], fast = fast_plain_way(b->owner);
     gsize slice = MIN(SLICE, b->filtered_size / SLICES);
     gboolean flat = try_slices(b, bench, fastest, bench->plain, slice) * FLAT < slice * SLICES;
     if (!flat) {
