@@ -73,16 +73,11 @@ static gboolean read_source(PngInput *input, guint8 *to, gsize n, goffset offset
     /* A pipe that is past its header can't seek, nor need it. */
     if (offset != r->at && vips_source_seek(r->source, offset, SEEK_SET) < 0)
         return tt_png_told(error);
-    r->at = offset;
-    for (*got = 0; *got < n;) {
-        gint64 part = vips_source_read(r->source, to + *got, n - *got);
-        if (part < 0)
-            return tt_png_told(error);
-        if (!part)
-            break;
-        *got += (gsize)part;
-        r->at += part;
-    }
+    gint64 part = vips_source_read(r->source, to, n);
+    if (part < 0)
+        return tt_png_told(error);
+    *got = (gsize)part;
+    r->at = offset + part;
     return TRUE;
 }
 
@@ -227,7 +222,8 @@ static void close_reading(Reading *r) {
 static gboolean open_png(Reading *r, GError **error) {
     PngReaderOptions options = {
         .input = &r->input,
-        .cores = tt_png_cores(),
+        /* A pipe may have no more than is needed, for now or for ever: it is not read ahead. */
+        .cores = vips_source_is_mappable(r->source) ? tt_png_cores() : NULL,
         .trusting = r->fail_on < VIPS_FAIL_ON_ERROR,
         .before = before_header,
         .after = after_header,

@@ -24,7 +24,6 @@ struct PngInflate {
     guint8 *step;
     gsize step_size, step_at;
     goffset offset;       /* of the step's end */
-    goffset end;          /* of the chunks, or of the file */
     gboolean other_chunk; /* behind those of pixels was seen */
     guint32 left;         /* bytes of the chunk's data that were not handed on */
     guint32 sum;          /* CRC of the chunk so far */
@@ -47,13 +46,11 @@ struct PngInflate {
 
 /* Reads some more; nothing more, without an error, at the end. */
 static gboolean fill_step(PngInflate *d, GError **error) {
-    gsize n = (gsize)MIN(d->end - d->offset, STEP);
+    gsize n = (gsize)MIN(d->options.pixels.end - d->offset, STEP);
     d->step_at = d->step_size = 0;
     if (n && !d->options.input->read(d->options.input, d->step, n, d->offset, &d->step_size, error))
         return FALSE;
     d->offset += (goffset)d->step_size;
-    if (d->step_size < n)
-        d->end = d->offset;
     return TRUE;
 }
 
@@ -291,7 +288,6 @@ PngInflate *png_inflate_new(const PngInflateOptions *options) {
         d->options.unpacker = unpackers[0];
     d->state = d->options.unpacker->start();
     d->offset = options->pixels.begin;
-    d->end = options->pixels.end;
     d->step = g_malloc(STEP);
     for (int i = 0; i < PIECES; i++)
         d->ring[i].data = g_malloc((gsize)MIN(options->bytes, PNG_INFLATE_PIECE));

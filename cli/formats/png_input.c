@@ -14,17 +14,12 @@
 enum { SIGNATURE = 8, FRAME = 12 }; /* bytes in front of all chunks, and around a chunk's data */
 
 static gboolean read_file(PngInput *input, guint8 *to, gsize n, goffset offset, gsize *got, GError **error) {
-    for (*got = 0; *got < n;) {
-        ssize_t part = pread(input->fd, to + *got, n - *got, offset + (goffset)*got);
-        if (part < 0 && errno == EINTR)
-            continue;
-        if (part < 0)
-            return system_fault(error, "read it", errno);
-        if (!part)
-            break;
-        *got += (gsize)part;
-    }
-    return TRUE;
+    ssize_t part;
+    do
+        part = pread(input->fd, to, n, offset);
+    while (part < 0 && errno == EINTR);
+    *got = (gsize)MAX(part, 0);
+    return part >= 0 || system_fault(error, "read it", errno);
 }
 
 gboolean png_input_of_file(PngInput *input, int fd, const char *path, GError **error) {
@@ -36,15 +31,16 @@ gboolean png_input_of_file(PngInput *input, int fd, const char *path, GError **e
 }
 
 gboolean png_input_read(PngInput *input, guint8 *to, gsize n, goffset offset, GError **error) {
-    gsize got;
-    if (!input->read(input, to, n, offset, &got, error))
-        return FALSE;
-    if (got == n)
-        return TRUE;
-    return input->size == G_MAXINT64
-               ? fault(error, STATUS_FAILED, "is cut short: restore it from a copy")
-               : fault(error, STATUS_FAILED,
-                       "became shorter while it was read: leave it alone and try again");
+    for (gsize got; n; to += got, n -= got, offset += (goffset)got) {
+        if (!input->read(input, to, n, offset, &got, error))
+            return FALSE;
+        if (!got)
+            return input->size == G_MAXINT64
+                       ? fault(error, STATUS_FAILED, "is cut short: restore it from a copy")
+                       : fault(error, STATUS_FAILED,
+                               "became shorter while it was read: leave it alone and try again");
+    }
+    return TRUE;
 }
 
 gboolean png_input_find_pixels(PngInput *input, PngPixels *pixels, GError **error) {

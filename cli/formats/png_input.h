@@ -11,7 +11,8 @@ typedef struct PngInput PngInput;
 struct PngInput {
     const char *path; /* for messages */
     goffset size;     /* G_MAXINT64 if nobody knows */
-    /* Reads n bytes, fewer only at the end. *got is how many. Called from several threads, one at a time. */
+    /* Reads up to n bytes, none only at the end. *got is how many. Called from several threads, one at a
+     * time. */
     gboolean (*read)(PngInput *input, guint8 *to, gsize n, goffset offset, gsize *got, GError **error);
     gpointer user;
     int fd; /* of a file */

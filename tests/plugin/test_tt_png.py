@@ -6,6 +6,7 @@ usage: test_tt_png.py GOLDEN, where GOLDEN is a folder of PNGs
 
 VIPSHOME must name a directory that has the module. TT_PNGSUITE may name PngSuite's folder.
 """
+import contextlib
 import glob
 import os
 import shutil
@@ -219,6 +220,30 @@ class Load(PngTest):
             self.vips("pngload", picture, "own.v", option)
             self.vips("tt_pngload", picture, "ours.v", option)
             self.assert_same("own.v", "ours.v", option)
+
+    def test_a_pipe_that_stays_open(self):
+        """No byte is waited for that is not needed: not behind the pixels, nor behind a part of them."""
+        data = png(301, 203, stream=zlib.compress(photo(301, 203)))
+        self.write("in.png", data)
+        self.vips("pngload", "in.png", "own.v")
+        tall = png(301, 4000, stream=zlib.compress(photo(301, 203) * 19 + photo(301, 143), 0))
+        for sent, command in ((data, ["tt_pngload_source", "[descriptor=0]", "ours.v"]),
+                              (tall[:600000], ["crop", "stdin[access=sequential]", "part.v", "0", "0", "301", "100"])):
+            process = subprocess.Popen(["vips", *command], cwd=self.folder, stdin=subprocess.PIPE,
+                                       env={**os.environ, "TT_PNG": "1"})
+            try:
+                with contextlib.suppress(BrokenPipeError):  # it may have enough before
+                    process.stdin.write(sent)
+                    process.stdin.flush()
+                self.assertEqual(process.wait(timeout=60), 0, command)
+            finally:
+                process.kill()
+                process.wait()
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
+        own = self.image("own.v")[1]
+        self.assertEqual(self.image("ours.v")[1], own)
+        self.assertEqual(self.image("part.v")[1], own[:301 * 3 * 100])
 
     def test_pieces_of_pixel_data(self):
         """IDAT chunks of any size, empty ones too, and chunks of another kind behind them."""
