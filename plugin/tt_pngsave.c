@@ -7,12 +7,16 @@
  * It writes the picture, resolution, ICC profile, EXIF, XMP and texts that libvips' own pngsave writes, with
  * all of the machine's cores. The same optional arguments mean the same:
  *
- * compression   0 to 9; files become as small as pngsave makes them at this level, or at most 2 % larger (3 %
- * at 9 by a build without libdeflate) filter        one or several of none, sub, up, avg, paeth, all; what
- * suits the pixels where none is named interlace     for display while it loads bitdepth      1, 2, 4, 8 or
- * 16 bits a sample palette, Q, dither, effort a palette of at most 256 colours, which is also what bitdepths
- * below 8 make of colours. libvips chooses them, by code that is its own: so these pictures are handed to its
- * pngsave profile, strip, keep, background, page-height   as all savers of libvips have them
+ * compression   0 to 9; files become as small as pngsave makes them at this level, or at most 2 % larger;
+ *               at 9, without libdeflate, 3 %
+ * filter        one or several of none, sub, up, avg, paeth, all; what suits the pixels where none is named
+ * interlace     for display while it loads
+ * bitdepth      1, 2, 4, 8 or 16 bits a sample
+ * palette, Q, dither, effort
+ *               a palette of at most 256 colours, which is also what bitdepths below 8 make of colours.
+ *               libvips chooses them, by code that is its own: these pictures are handed to its pngsave
+ * profile, strip, keep, background, page-height
+ *               as all savers of libvips have them
  *
  * tt_pngsave_buffer and tt_pngsave_target write to memory and to a VipsTarget.
  *

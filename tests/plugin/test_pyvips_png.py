@@ -10,12 +10,12 @@ import sys
 import tempfile
 import threading
 
+import python_with
+
 os.environ["TT_PNG"] = "1"
-try:
-    import pyvips
-except (ImportError, OSError) as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+python_with.need("pyvips")
+import pyvips
+
 if pyvips.type_find("VipsOperation", "tt_pngload") == 0:
     print("skipped: this pyvips has a libvips that loads no modules")
     sys.exit(77)
