@@ -5,34 +5,37 @@
 #define _GNU_SOURCE
 #include "threads.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "cgroup.h"
 
 /* Past this many threads no memory gets faster, and the array of them stays on the stack. */
 enum { MAX_THREADS = 256 };
 
-/* The quota of a cgroup in whole processors, rounded up; 0 if there is none. */
-static unsigned quota_of(const char *quota_path, const char *period_path) {
-    double quota = 0, period = 0;
-    FILE *file = fopen(quota_path, "re");
-    if (!file)
-        return 0;
-    int numbers = fscanf(file, "%lf %lf", &quota, &period);
-    fclose(file);
-    if (numbers == 1 && period_path && (file = fopen(period_path, "re"))) { /* version 1 has two files */
-        numbers += fscanf(file, "%lf", &period);
+/* A numbers' file of a group: how many of two were read. */
+static int read_numbers(const char *folder, const char *name, double *first, double *second) {
+    FILE *file = tt_cgroup_open(folder, name);
+    int numbers = file ? fscanf(file, "%lf %lf", first, second) : 0;
+    if (file)
         fclose(file);
-    }
-    return numbers == 2 && quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+    return numbers;
 }
 
-static unsigned cgroup_quota(void) {
-    unsigned quota = quota_of("/sys/fs/cgroup/cpu.max", NULL);
-    return quota ? quota
-                 : quota_of("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+/* Lowers *allowed to the group's quota in whole processors, rounded up. */
+static void lower_to_quota(const char *folder, int version, void *allowed) {
+    double quota = 0, period = 0, unused;
+    bool known = version == 2 ? read_numbers(folder, "cpu.max", &quota, &period) == 2
+                              : read_numbers(folder, "cpu.cfs_quota_us", &quota, &unused) == 1 &&
+                                    read_numbers(folder, "cpu.cfs_period_us", &period, &unused) == 1;
+    double processors = known && quota > 0 && period > 0 ? ceil(quota / period) : 0;
+    if (processors && processors < *(unsigned *)allowed)
+        *(unsigned *)allowed = (unsigned)processors;
 }
 
 unsigned tt_threads_allowed(void) {
@@ -46,8 +49,8 @@ unsigned tt_threads_allowed(void) {
         long online = sysconf(_SC_NPROCESSORS_ONLN);
         allowed = online > 0 ? (unsigned)online : 1;
     }
-    unsigned quota = cgroup_quota();
-    return quota && quota < allowed ? quota : allowed;
+    tt_cgroup_each("cpu", lower_to_quota, &allowed);
+    return allowed;
 }
 
 typedef struct {
