@@ -202,6 +202,9 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         return parsed;
     if (options->backends)
         options->backend = options->backends[g_strv_length(options->backends) - 1];
+    const char *limit = g_getenv("TT_MEMORY_LIMIT");
+    if (!options->memory_limit && limit && *limit && !parse_size("TT_MEMORY_LIMIT", limit, options, error))
+        return FALSE;
     if (!check(options, error))
         return FALSE;
     if (!options->operation_named)

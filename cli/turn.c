@@ -119,6 +119,8 @@ static gboolean write_turned(Job *job, GError **error) {
     job->turned = turned_new(job->reader, job->turn, job->options, job->cancel, error);
     if (!job->turned)
         return FALSE;
+    if (turned_where(job->turned))
+        say_note(job->task->input, "%s", turned_where(job->turned));
     Writer *writer =
         job->reader->format->create(job->output.file, job->reader, job->turn, job->tag_used, error);
     if (!writer)

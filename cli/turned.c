@@ -151,6 +151,10 @@ TtImage turned_shape(const Turned *t) {
     return t->result;
 }
 
+const char *turned_where(const Turned *t) {
+    return tt_frame_store(t->frame) == TT_STORE_SPILL ? tt_frame_where(t->frame) : NULL;
+}
+
 static TtImage band_of(const TtImage *buffer, gsize width, gsize height) {
     TtImage band = *buffer;
     band.width = width;

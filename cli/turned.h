@@ -22,6 +22,9 @@ gsize turned_memory(const Reader *reader, TtOrientation turn);
 /* The picture, or each of its pages, as it comes out; its data is NULL. */
 TtImage turned_shape(const Turned *turned);
 
+/* Where the picture waits for its last row, and why there; NULL if that is in memory, or it need not wait. */
+const char *turned_where(const Turned *turned);
+
 /* The next band of rows, page after page, as many as suit the source, in memory that is the band's until the
  * next call; FALSE with *band empty (a height of 0) after the last row. */
 gboolean turned_next(Turned *turned, TtImage *band, GError **error);

@@ -13,7 +13,9 @@
  * backend       the code that moves the pixels: auto, cpu, or one name of the library's table. Not given, the
  *               environment's TT_BACKEND counts, or auto where that is unset.
  * device        the number of the GPU, for a backend that has one
- * memory-limit  bytes of pixels to hold at most; 0 for what the machine allows
+ * memory-limit  bytes of pixels to hold in memory at most. A picture that must wait for its last row and is
+ * larger goes through a temporary file in TMPDIR. 0: the environment's TT_MEMORY_LIMIT, or half of what the
+ * machine allows, for all pictures of the process
  *
  * Pixels of every band format and coding move whole (a libvips band is a channel of the library). Images of
  * several pages, one above the other, are turned page by page. Horizontal and vertical resolution change
@@ -486,10 +488,10 @@ static void tt_transpose_class_init(TtTransposeClass *class) {
                     VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, backend), NULL);
     VIPS_ARG_INT(class, "device", 5, "Device", "Number of the GPU, for a backend that has one",
                  VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, device), G_MININT, G_MAXINT, 0);
-    VIPS_ARG_UINT64(class, "memory_limit", 6, "Memory limit",
-                    "Bytes of pixels to hold at most; 0: what the machine allows",
-                    VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, memory_limit), 0, G_MAXUINT64,
-                    0);
+    VIPS_ARG_UINT64(
+        class, "memory_limit", 6, "Memory limit",
+        "Bytes of pixels to hold in memory, larger pictures in a file; 0: what the machine allows",
+        VIPS_ARGUMENT_OPTIONAL_INPUT, G_STRUCT_OFFSET(TtTranspose, memory_limit), 0, G_MAXUINT64, 0);
 }
 
 static void tt_transpose_init(TtTranspose *self) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Frames: random disjoint pieces go in, in random order and from several threads; what comes out is held
- * against the naive loop.
+ * against the naive loop. With "spill" as its argument, all through a file.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +17,7 @@
 enum { PIECES = 64, WRITERS = 3 };
 
 static uint64_t random_state = 3;
+static TtFrameStore store = TT_STORE_MEMORY; /* of every frame here */
 
 typedef struct {
     uint32_t channels, bits;
@@ -126,7 +127,11 @@ static void start(Job *j, size_t width, size_t height, Format f, int o, size_t p
                               : new_picture(width, height, f, TT_INTERLEAVED);
     picture_turn(&j->picture, &j->truth, o);
     split(j, pieces);
-    if (!EXPECT(tt_frame_new(&j->picture, (TtOrientation)o, options, &j->frame) == TT_OK, "%s: %s",
+    TtFrameOptions stored = options ? *options : (TtFrameOptions){.struct_size = sizeof(stored)};
+    stored.store = store;
+    if (store == TT_STORE_SPILL && !stored.memory_limit) /* from a few tiles in memory to all */
+        stored.memory_limit = 1 + random_below(&random_state, picture_bytes(&j->picture) * 3 / 2);
+    if (!EXPECT(tt_frame_new(&j->picture, (TtOrientation)o, &stored, &j->frame) == TT_OK, "%s: %s",
                 tt_last_error(), describe(j)))
         exit(EXIT_FAILURE);
     TtImage result = tt_frame_result(j->frame);
@@ -312,6 +317,39 @@ static void test_pieces(void) {
     }
 }
 
+/* As a decoder and an encoder would: bands of the frame's choice, then rows from top to bottom, twice. */
+static void test_in_order(size_t width, size_t height, Format f, int o, size_t limit) {
+    Job j;
+    TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = limit};
+    start(&j, width, height, f, o, 1, &options);
+    free_picture(&j.pieces[0].image);
+    j.count = 0;
+    for (size_t y = 0, end; y < height; y = end) {
+        end = tt_frame_cut(j.frame, y);
+        TtImage band = tt_subimage(&j.picture, (TtRect){0, y, width, end - y});
+        EXPECT(tt_frame_put(j.frame, &band, 0, y) == TT_OK, "%s: %s", tt_last_error(), describe(&j));
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t y = 0, rows; y < j.truth.height; y += rows) {
+            rows = j.truth.height - y < 37 ? j.truth.height - y : 37;
+            EXPECT(read_and_compare(&j, (TtRect){0, y, j.truth.width, rows}, &random_state) == TT_OK,
+                   "%s: %s", tt_last_error(), describe(&j));
+        }
+    finish(&j);
+}
+
+static void test_bands(void) {
+    for (int o = 1; o <= 8; o++) {
+        test_in_order(1701, 1203, formats[4], o, (size_t)8 << 20);
+        test_in_order(1701, 1203, formats[4], o, (size_t)7 << 20);
+        test_in_order(4101, 5203, formats[0], o, (size_t)3 << 20);
+        test_in_order(911, 1043, formats[8], o, (size_t)8 << 20);
+        test_in_order(2048, 512, formats[3], o, (size_t)2 << 20); /* rows of whole pages */
+        test_in_order(1, 3001, formats[5], o, (size_t)1 << 20);
+        test_in_order(3001, 1, formats[5], o, (size_t)1 << 20);
+    }
+}
+
 /* Into either layout, whatever the frame's. */
 static void test_layouts(void) {
     for (int i = 0; i < 16; i++) {
@@ -330,6 +368,10 @@ static void test_layouts(void) {
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------------- */
+
+static TtFrameOptions in_store(void) {
+    return (TtFrameOptions){.struct_size = sizeof(TtFrameOptions), .store = store};
+}
 
 static void put_refused(TtFrame *frame, TtImage piece, size_t x, size_t y, const char *words) {
     TtStatus status = tt_frame_put(frame, &piece, x, y);
@@ -358,10 +400,14 @@ static void test_refusals(void) {
     EXPECT(strstr(tt_last_error(), "'fast'"), "%s", tt_last_error());
     TtImage none = shape;
     none.width = 0;
+    options = in_store();
+    options.store = (TtFrameStore)3;
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "store 3");
+    options = in_store();
     EXPECT(tt_frame_new(&none, TT_ROT90, NULL, &frame) == TT_ERROR_ARGUMENT, "no pixels");
     EXPECT(!frame, "a refused frame was stored");
 
-    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
     put_refused(frame, all, 1, 0, "outside");
     put_refused(frame, all, 0, 1, "outside");
@@ -399,7 +445,7 @@ static void test_refusals(void) {
 
     /* Packed rows are read from a whole byte on. */
     TtImage bits = tt_image(NULL, 0, 20, 10, 1, 2), bits_of = tt_image(pixels, 5, 20, 10, 1, 2);
-    if (!EXPECT(tt_frame_new(&bits, TT_NONE, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+    if (!EXPECT(tt_frame_new(&bits, TT_NONE, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
     EXPECT(tt_frame_put(frame, &bits_of, 0, 0) == TT_OK, "%s", tt_last_error());
     for (size_t x = 0; x < 8; x++) {
@@ -415,8 +461,9 @@ static void test_put_twice(void) {
     uint8_t pixels[200] = {0};
     TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), half = tt_image(pixels, 10, 10, 10, 1, 8);
     TtImage row = tt_image(pixels, 20, 20, 1, 1, 8);
+    TtFrameOptions options = in_store();
     TtFrame *frame;
-    if (!EXPECT(tt_frame_new(&shape, TT_NONE, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+    if (!EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
     EXPECT(tt_frame_put(frame, &half, 0, 0) == TT_OK, "%s", tt_last_error());
     put_refused(frame, row, 0, 3, "put before");
@@ -480,17 +527,21 @@ static void test_allocator(void) {
     EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "release alone");
     EXPECT(!ledger.allocations && !ledger.releases, "refused before memory was asked for");
     options.allocate = allocate;
+    options.store = store;
     EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_MEMORY, "an allocator that has none");
     EXPECT(ledger.allocations == 1 && !ledger.releases && !frame, "nothing to release");
 }
 
+/* The limit of the memory store alone. */
 static void test_memory_limit(void) {
     /* Row lengths on both sides of those that the store pads. */
     static const size_t widths[] = {1, 100, 1023, 1024, 1025, 4096, 5000};
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
         for (int o = 1; o <= 8; o++) {
             TtImage shape = tt_image(NULL, 0, widths[i], 1100, 3, 8);
-            TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = widths[i] * 1100 * 3};
+            TtFrameOptions options = {.struct_size = sizeof(options),
+                                      .memory_limit = widths[i] * 1100 * 3,
+                                      .store = TT_STORE_MEMORY};
             TtFrame *frame = NULL;
             EXPECT(tt_frame_new(&shape, (TtOrientation)o, &options, &frame) == TT_OK,
                    "a picture as large as the limit: %s: %zu wide, %s", tt_last_error(), widths[i],
@@ -503,10 +554,11 @@ static void test_memory_limit(void) {
             EXPECT(strstr(tt_last_error(), "bytes of memory"), "%s", tt_last_error());
         }
     TtImage shape = tt_image(NULL, 0, (size_t)1 << 31, (size_t)1 << 30, 1, 8);
+    TtFrameOptions options = {.struct_size = sizeof(options), .store = TT_STORE_MEMORY};
     TtFrame *frame = NULL;
-    EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_ERROR_MEMORY && !frame, "two exabytes");
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_MEMORY && !frame, "two exabytes");
     shape = tt_image(NULL, 0, PTRDIFF_MAX, 1, 1, 8);
-    TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = SIZE_MAX};
+    options.memory_limit = SIZE_MAX;
     EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_ERROR_MEMORY && !frame, "eight exabytes");
 }
 
@@ -515,7 +567,7 @@ static void test_cancel(void) {
     uint8_t pixels[200] = {0}, rows[200];
     TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), half = tt_image(pixels, 20, 20, 5, 1, 8);
     TtImage into = tt_image(rows, 20, 20, 5, 1, 8);
-    TtFrameOptions options = {.struct_size = sizeof(options), .cancel = &cancel};
+    TtFrameOptions options = {.struct_size = sizeof(options), .cancel = &cancel, .store = store};
     TtFrame *frame;
     if (!EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
@@ -549,6 +601,7 @@ static void check_cuts(size_t width, size_t height, Format f, TtLayout layout, i
     shape.layout = layout;
     char somewhere;
     TtFrameOptions options = {.struct_size = sizeof(options), .memory_limit = SIZE_MAX, .allocate = nothing};
+    options.store = TT_STORE_MEMORY;
     options.release = no_release;
     options.user = &somewhere;
     TtFrame *frame;
@@ -611,10 +664,11 @@ static void test_many_rows(void) {
     enum { ROWS = 1000003, STEP = 777 };
     uint8_t *pixels = malloc(ROWS), *rows = malloc(ROWS);
     TtImage shape = tt_image(pixels, ROWS, ROWS, 1, 1, 8), into = tt_image(rows, 1, 1, ROWS, 1, 8);
+    TtFrameOptions options = in_store();
     TtFrame *frame;
     for (size_t x = 0; x < ROWS; x++)
         pixels[x] = (uint8_t)(x % 251);
-    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, NULL, &frame) == TT_OK, "%s", tt_last_error()))
+    if (!EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
     for (size_t x = 0; x < ROWS; x += STEP) {
         EXPECT(tt_frame_read(frame, (TtRect){0, 0, 1, ROWS}, &into) == TT_ERROR_NOT_READY, "read at %zu", x);
@@ -636,7 +690,7 @@ static void test_name_of_backend(void) {
     char name[] = "c";
     uint8_t pixel = 7;
     TtImage shape = tt_image(&pixel, 1, 1, 1, 1, 8);
-    TtFrameOptions options = {.struct_size = sizeof(options), .backend = name};
+    TtFrameOptions options = {.struct_size = sizeof(options), .backend = name, .store = store};
     TtFrame *frame;
     if (!EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
@@ -645,9 +699,13 @@ static void test_name_of_backend(void) {
     tt_frame_free(frame);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     unsetenv("TT_BACKEND");
+    unsetenv("TT_MEMORY_LIMIT");
+    if (argc > 1 && !strcmp(argv[1], "spill"))
+        store = TT_STORE_SPILL;
     test_pieces();
+    test_bands();
     test_shared_bytes();
     test_layouts();
     test_refusals();

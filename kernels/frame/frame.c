@@ -6,12 +6,15 @@
 #include "tiletranspose/tt_frame.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../error.h"
 #include "../image.h"
 #include "../orient.h"
 #include "../orientation.h"
+#include "budget.h"
 #include "store.h"
 
 struct TtFrame {
@@ -40,8 +43,40 @@ static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOp
         return tt_fail(TT_ERROR_ARGUMENT, "a frame needs options with struct_size set, and a place for it");
     if (!options->allocate != !options->release)
         return tt_fail(TT_ERROR_ARGUMENT, "a frame's allocate and release are set both or neither");
+    if (options->store > TT_STORE_SPILL)
+        return tt_fail(TT_ERROR_ARGUMENT, "there is no store %d for a frame", (int)options->store);
     TtOptions turn = {sizeof(turn), options->backend, options->threads};
     return tt_options_read(&turn, backend, &threads);
+}
+
+/* How much of a picture in a file may be in memory: what is left, and never so little that it crawls. */
+static size_t spill_limit(size_t limit, const TtFrameOptions *options) {
+    size_t held = tt_memory_held(), left = held < limit ? limit - held : 0;
+    return options->memory_limit ? limit : left > limit / 16 ? left : limit / 16;
+}
+
+/* In memory, or where that is refused and the caller leaves the choice, in a file. */
+static TtStatus make_store(TtFrame *f, const TtFrameOptions *options) {
+    size_t limit = options->memory_limit;
+    TtStatus status = limit ? TT_OK : tt_memory_limit(&limit);
+    if (status)
+        return status;
+    char before[512], why[512] = "as was asked for";
+    if (options->store != TT_STORE_SPILL) {
+        snprintf(before, sizeof(before), "%s", tt_last_error());
+        status = tt_store_memory_new(&f->result, limit, options->memory_limit ? SIZE_MAX : limit, options,
+                                     &f->store);
+        if (status != TT_ERROR_MEMORY || options->store == TT_STORE_MEMORY)
+            return status;
+        snprintf(why, sizeof(why), "%s", tt_last_error());
+        tt_fail(TT_OK, "%s", before); /* nothing failed that the caller asked for */
+    }
+    status = tt_store_spill_new(&f->result, f->orientation, spill_limit(limit, options), options, &f->store);
+    if (!status) {
+        size_t length = strlen(f->store->where);
+        snprintf(f->store->where + length, sizeof(f->store->where) - length, ": %s", why);
+    }
+    return status;
 }
 
 static size_t groups_of(const TtFrame *f) {
@@ -77,7 +112,7 @@ TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOption
         (TtOptions){sizeof(f->options), backend->name /* static */, options->threads, options->device};
     f->cancel = options->cancel;
 
-    status = tt_store_memory_new(&f->result, options, &f->store);
+    status = make_store(f, options);
     if (!status && !(f->missing = calloc(groups_of(f), sizeof(*f->missing))))
         status = tt_fail(TT_ERROR_MEMORY, "out of memory for the count of a frame's rows");
     if (status) {
@@ -101,6 +136,14 @@ void tt_frame_free(TtFrame *f) {
 
 TtImage tt_frame_result(const TtFrame *f) {
     return f ? f->result : (TtImage){0};
+}
+
+TtFrameStore tt_frame_store(const TtFrame *f) {
+    return f ? f->store->kind : TT_STORE_AUTO;
+}
+
+const char *tt_frame_where(const TtFrame *f) {
+    return f ? f->store->where : NULL;
 }
 
 /* Rows whose pixels fill a whole number of `bytes` of a result's row. */

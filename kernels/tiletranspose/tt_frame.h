@@ -4,7 +4,8 @@
  *
  * A source that can be read anywhere needs no frame: tt_plan() cuts the turn into pieces that fit a
  * memory limit, and each is one tt_orient(). A source that can only be read in order goes into a frame:
- * rectangles go in, turned rows come out, and exactly one copy of the picture exists.
+ * rectangles go in, turned rows come out, and exactly one copy of the picture exists: in memory, or if
+ * that is short, in a temporary file.
  *
  *     TtFrame *frame;
  *     if (tt_frame_new(&shape, TT_ROT90, NULL, &frame))
@@ -34,15 +35,33 @@ extern "C" {
 
 typedef struct TtFrame TtFrame;
 
+/* Where a frame keeps its picture.
+ *
+ * Memory   One block, as large as the picture. Each piece is turned on its way into it.
+ * Spill    A temporary file, cut into tiles, and as many tiles in memory as the limit allows. The tiles are
+ * shaped so that pieces that come in order, and rows that are read in order, move in runs of megabytes. The
+ * file is in the folder that TMPDIR names, or in /var/tmp (or in /tmp, where there is no such; that is often
+ * memory itself). It has no name, so that nothing is left of it however the process ends, and all its room is
+ *          taken before the first pixel comes. Its pages in the system's cache belong to the system, which
+ * gives them to whoever needs memory.
+ *
+ * Auto takes the memory, or if the picture has more bytes than may be held, the file. What may be held is
+ * each frame's memory_limit, where that is set. All frames of the process whose limit is not set share one:
+ * the environment's TT_MEMORY_LIMIT (bytes, with K, M, G or T after them), or half of what the machine
+ * (MemAvailable), the cgroups of this process and RLIMIT_AS allow. It counts what other frames hold, and a
+ * frame that finds no room spills. */
+typedef enum { TT_STORE_AUTO = 0, TT_STORE_MEMORY, TT_STORE_SPILL } TtFrameStore;
+
 /* NULL, or zero in any field, leaves that choice to the library. */
 typedef struct {
     size_t struct_size;  /* sizeof(TtFrameOptions) */
-    size_t memory_limit; /* bytes of pixels to hold; 0: what the machine, the cgroup and RLIMIT_AS allow */
+    size_t memory_limit; /* bytes of pixels to hold in memory; 0: see above. A spilled picture takes at least
+                            256 KiB, and is slow with much less than a hundredth of its bytes */
     const char *backend; /* as in TtOptions, for the turning of each piece */
     unsigned threads;    /* likewise */
-    /* Where the picture's memory comes from: both or neither. It is asked for once, needs no alignment,
-     * and is given back by tt_frame_free(). NULL: anonymous pages, in huge pages where the system has them.
-     */
+    /* Where the memory for pixels comes from: both or neither. It is asked for once, and once more, for less,
+     * if it cannot give what the whole picture takes. It needs no alignment, and is given back by
+     * tt_frame_free(). NULL: anonymous pages, in huge pages where the system has them. */
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, size_t bytes, void *user);
     void *user;
@@ -50,16 +69,24 @@ typedef struct {
      * another thread or a signal handler. */
     const volatile int *cancel;
     int device; /* as in TtOptions */
+    TtFrameStore store;
 } TtFrameOptions;
 
 /* Makes a frame for a picture of the width, height, channels, sample format and layout of shape (its
- * data and pitches are not looked at) that is to be turned by o. TT_ERROR_MEMORY if the picture is
- * larger than the limit or the memory cannot be had; nothing of it is touched before pixels arrive. */
+ * data and pitches are not looked at) that is to be turned by o. Memory is not touched before pixels arrive.
+ * TT_ERROR_MEMORY if the memory cannot be had, or may not and the store is TT_STORE_MEMORY. TT_ERROR_IO if
+ * the picture needs a file that cannot be made: the message names the folder, the need and what is free
+ * there. */
 TT_API TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
                              TtFrame **frame);
 
 /* The picture as it comes out: size, channels, format and layout, with data NULL. */
 TT_API TtImage tt_frame_result(const TtFrame *frame);
+
+/* Where the picture is kept; and where exactly, and why, in a few words: "7200.0 MB in a file in /var/tmp,
+ * through 340.0 MB of memory: ...". They are valid until the frame is freed. */
+TT_API TtFrameStore tt_frame_store(const TtFrame *frame);
+TT_API const char *tt_frame_where(const TtFrame *frame);
 
 /* Where a band of whole source rows that starts at row y had best end: the row after its last. Bands cut
  * so fill whole bytes and cache lines of the result and measure a few megabytes at most. Advice only. */
@@ -67,7 +94,8 @@ TT_API size_t tt_frame_cut(const TtFrame *frame, size_t y);
 
 /* Puts in the pixels of piece, whose first lies at (x, y) of the source. Pieces come in any order and
  * from any threads at once; each pixel comes once. TT_ERROR_ARGUMENT if the piece reaches outside, has
- * another format, or brings pixels of a row that is already complete. */
+ * another format, or brings pixels of a row that is already complete. TT_ERROR_IO if the store's file fails,
+ * and then from every later put, and read, that comes to it: free the frame. */
 TT_API TtStatus tt_frame_put(TtFrame *frame, const TtImage *piece, size_t x, size_t y);
 
 /* Copies the rectangle r of the result into an image of r's size. TT_ERROR_NOT_READY until each pixel of

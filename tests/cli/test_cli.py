@@ -6,6 +6,7 @@ Pixels are judged by check_png, which shares no code with the command.
 """
 import glob
 import os
+import random
 import resource
 import shutil
 import signal
@@ -377,8 +378,30 @@ class Refusals(CommandTest):
     def test_memory_limit(self):
         source = self.write("in.png", pngs.png(1000, 1000, 8, 0, stream=zlib.compress(bytes(range(77)) * 13000)[:-4]))
         self.fails(1, "--rotate", "90", "--memory-limit", "100K", "-o", "out.png", source,
-                   says=("memory", "--memory-limit"))
+                   says=("no temporary file", self.path("nowhere"), "TMPDIR", "memory"),
+                   env={**os.environ, "TMPDIR": self.path("nowhere")})
         self.assertEqual(self.files(), ["in.png"])
+
+    def test_larger_than_memory(self):
+        """A picture that must wait for its last row waits in a file without a name."""
+        rows = b"".join(bytes(1) + random.Random(y).randbytes(1000) for y in range(1000))
+        source = self.write("in.png", pngs.png(1000, 1000, 8, 0, stream=zlib.compress(rows)))
+        os.mkdir(self.path("scratch"))
+        environment = {**os.environ, "TMPDIR": self.path("scratch")}
+        for name, options in ARGUMENTS.items():
+            self.succeeds(*options, "--overwrite", "-o", "whole.png", source)
+            for limit, variable in (("300K", ""), ("0", "300K")):
+                args = ("--memory-limit", limit) if limit != "0" else ()
+                result = self.run_command(*options, *args, "-v", "--overwrite", "-o", "out.png", source,
+                                          env={**environment, "TT_MEMORY_LIMIT": variable})
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(self.read("out.png"), self.read("whole.png"), name)
+                waits = name not in ("none", "fliph")
+                self.assertEqual(f"in a file in {self.path('scratch')}" in result.stderr.decode(), waits, result.stderr)
+                self.assertEqual("1000000 bytes of memory, and 307200 are allowed" in result.stderr.decode(), waits)
+        os.rmdir(self.path("scratch"))
+        self.fails(2, "-o", "no.png", source, says=("TT_MEMORY_LIMIT", "12Q"),
+                   env={**os.environ, "TT_MEMORY_LIMIT": "12Q"})
 
 
 class NothingLost(CommandTest):

@@ -83,7 +83,7 @@ if [ "$(vips --version | sed 's/vips-8\.\([0-9]*\).*/\1/')" -lt 18 ]; then
     refused "no member 'last', should be one of: $allowed" picture.png refused.png --orientation last
 fi
 refused "no backend is named 'abacus'" picture.png refused.png --backend abacus
-refused "bytes of memory, and 10000 are allowed" picture.png refused.png --memory-limit 10000
+refused "no temporary file can be made in .*nowhere" picture.png refused.png --memory-limit 10000
 [ ! -e refused.png ] || fail "a refused turn left an output"
 if TT_BACKEND=abacus turn picture.png refused.png 2>errors.txt; then fail "TT_BACKEND is not looked at"; fi
 TT_BACKEND=abacus turn picture.png out.png --backend c || fail "--backend does not win over TT_BACKEND"
@@ -112,6 +112,25 @@ for file in $files; do
     done
 done
 [ ! -e nowhere ] || fail "a scratch file was tried"
+
+# ---- memory that is too small --------------------------------------------------------------------------
+
+# Through a file of the library's, which has no name.
+mkdir scratch
+for file in picture.png interlaced.png strips.tif; do
+    for o in $orientations; do
+        reference "$file" $o
+        TMPDIR=$dir/scratch vips tt_transpose "$file" out.v --orientation $o --memory-limit 100000 ||
+            fail "$file $o in 100,000 bytes"
+        same out.v reference.v
+        (TMPDIR=$dir/scratch TT_MEMORY_LIMIT=97K vips tt_transpose "$file" out.v --orientation $o) ||
+            fail "$file $o in 97 KB of the environment's"
+        same out.v reference.v
+    done
+done
+rmdir scratch || fail "something was left in TMPDIR"
+if TT_MEMORY_LIMIT=97Q turn picture.png refused.png 2>errors.txt; then fail "TT_MEMORY_LIMIT is not looked at"; fi
+grep -q "TT_MEMORY_LIMIT is '97Q'" errors.txt || fail "TT_MEMORY_LIMIT: $(cat errors.txt)"
 
 # ---- pages ---------------------------------------------------------------------------------------------
 
