@@ -55,6 +55,17 @@ TT_DEVICE uint64_t row_at(const TtTaskRows &rows, uint64_t base, int i) {
     return base + (uint64_t)(q * rows.pitch + r * rows.plane);
 }
 
+/* Of what may be read for the sake of alignment when a row is: the whole image, if it is of one piece. */
+struct Readable {
+    uint64_t low, end;
+
+    TT_DEVICE_METHOD Readable(const TtTask &t, uint64_t image, uint64_t row, int64_t row_bytes) {
+        const bool gaps = t.src_low == t.src_end;
+        low = gaps ? row : image + (uint64_t)t.src_low;
+        end = gaps ? row + (uint64_t)row_bytes : image + (uint64_t)t.src_end;
+    }
+};
+
 /* ---- Words of global memory ------------------------------------------------------------------------ */
 
 /* N words at a multiple of their size. */
@@ -76,12 +87,12 @@ TT_DEVICE Word load_word(uint64_t at) {
     return v;
 }
 
-/* The word at a multiple of 4; of its bytes those outside the row [low, end) are not touched and read 0. */
+/* The word at a multiple of 4; of its bytes those outside [low, end) are not touched and read 0. */
 TT_DEVICE Word load_word_within(uint64_t at, uint64_t low, uint64_t end) {
     if (at >= low && at + 4 <= end)
         return load_word(at);
     Word v = 0;
-#pragma unroll 1
+#pragma unroll
     for (int i = 0; i < 4; i++)
         if (at + i >= low && at + i < end)
             v |= (Word)__ldg((const Byte *)(at + i)) << (8 * i);
@@ -95,10 +106,14 @@ template <int N, int ACCESS> TT_DEVICE void load_run(uint64_t at, Word *v) {
         load_words<ACCESS>(at + 4 * w, v + w);
 }
 
-template <int N> TT_DEVICE void load_run_within(uint64_t at, Word *v, uint64_t low, uint64_t end) {
+template <int N, int ACCESS> TT_DEVICE void load_run_within(uint64_t at, Word *v, const Readable &in) {
+    if (at >= in.low && at + 4 * N <= in.end) {
+        load_run<N, ACCESS>(at, v);
+        return;
+    }
 #pragma unroll
     for (int w = 0; w < N; w++)
-        v[w] = load_word_within(at + 4 * w, low, end);
+        v[w] = load_word_within(at + 4 * w, in.low, in.end);
 }
 
 /* N words at a multiple of their size. Said to be global memory, or the compiler would keep reads of the tile
@@ -118,9 +133,15 @@ template <int N> TT_DEVICE void store_words(uint64_t at, const Word *v) {
 #endif
 }
 
-/* The bytes of a word at base + offset that are in [low, end) from base. */
+/* The bytes of the word at base + offset, a multiple of 4, that are in [low, end) from base. */
 TT_DEVICE void store_word_within(uint64_t base, int offset, Word v, int low, int end) {
-#pragma unroll 1
+    if (offset >= low && offset + 4 <= end) {
+        store_words<1>(base + (uint64_t)(int64_t)offset, &v);
+        return;
+    }
+    if (offset >= end || offset + 4 <= low)
+        return;
+#pragma unroll
     for (int i = 0; i < 4; i++)
         if (offset + i >= low && offset + i < end)
             *(Byte *)(base + (uint64_t)(int64_t)(offset + i)) = (Byte)(v >> (8 * i));
@@ -201,6 +222,13 @@ template <int N> TT_DEVICE void tile_get(const Word *at, Word *words, const char
     } else {
         words[0] = at[0];
     }
+}
+
+/* A unit of 1, 2 or 4 bytes at a multiple of its size. */
+template <int UNIT> TT_DEVICE Word tile_unit(const Word *tile, int at) {
+    const Byte *p = (const Byte *)tile + at;
+    TT_SHARED_ACCESS(p, UNIT, "read");
+    return UNIT == 4 ? *(const Word *)p : UNIT == 2 ? *(const unsigned short *)p : *p;
 }
 
 #endif

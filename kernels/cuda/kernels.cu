@@ -36,7 +36,7 @@ TT_DEVICE const TtTask &task_of(const TtTaskList &list, uint32_t *block) {
 
 #define TURN(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                       \
     extern "C" __global__ void __launch_bounds__(threads, BLOCKS(blocks, threads))                           \
-        tt_turn_##bytes##_##src##_##dst##_##height(const __grid_constant__ TtTask task) {                    \
+        tt_turn_##bytes##_##src##_##dst##_##width##x##height(const __grid_constant__ TtTask task) {          \
         turn<TurnShape<bytes, src, dst, width, height, threads, batch, unroll, false, false>>(               \
             task, blockIdx.x, (Word *)SHARED);                                                               \
     }
@@ -44,7 +44,7 @@ TT_TURN_KERNELS(TURN)
 
 #define TURN_LIST(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                  \
     extern "C" __global__ void __launch_bounds__(threads, BLOCKS(blocks, threads))                           \
-        tt_turn_list_##bytes##_##src##_##dst##_##height(const __grid_constant__ TtTaskList list) {           \
+        tt_turn_list_##bytes##_##src##_##dst##_##width##x##height(const __grid_constant__ TtTaskList list) { \
         uint32_t block;                                                                                      \
         const TtTask &task = task_of(list, &block);                                                          \
         turn<TurnShape<bytes, src, dst, width, height, threads, batch, unroll, true, true>>(task, block,     \
@@ -52,18 +52,21 @@ TT_TURN_KERNELS(TURN)
     }
 TT_TURN_LIST_KERNELS(TURN_LIST)
 
-#define TURN_PLANES(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                \
+#define TURN_JOIN(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                  \
     extern "C" __global__ void __launch_bounds__(threads, BLOCKS(blocks, threads))                           \
-        tt_turn_join_##bytes##_##src##_##dst##_##height(const __grid_constant__ TtTask task) {               \
+        tt_turn_join_##bytes##_##src##_##dst##_##width##x##height(const __grid_constant__ TtTask task) {     \
         turn<TurnShape<bytes, src, dst, width, height, threads, batch, unroll, true, false>>(                \
             task, blockIdx.x, (Word *)SHARED);                                                               \
-    }                                                                                                        \
+    }
+TT_TURN_JOIN_KERNELS(TURN_JOIN)
+
+#define TURN_SPLIT(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                 \
     extern "C" __global__ void __launch_bounds__(threads, BLOCKS(blocks, threads))                           \
-        tt_turn_split_##bytes##_##src##_##dst##_##height(const __grid_constant__ TtTask task) {              \
+        tt_turn_split_##bytes##_##src##_##dst##_##width##x##height(const __grid_constant__ TtTask task) {    \
         turn<TurnShape<bytes, src, dst, width, height, threads, batch, unroll, false, true>>(                \
             task, blockIdx.x, (Word *)SHARED);                                                               \
     }
-TT_TURN_PLANES_KERNELS(TURN_PLANES)
+TT_TURN_SPLIT_KERNELS(TURN_SPLIT)
 
 #define MOVE(bytes, channels, from_planes, to_planes, any, cells)                                            \
     extern "C" __global__ void __launch_bounds__(TT_ROWS_THREADS)                                            \
@@ -84,6 +87,15 @@ TT_MOVE_KERNELS(MOVE)
         copy_rows<bytes, reverse, alike>(task, block);                                                       \
     }
 TT_COPY_KERNELS(COPY)
+
+#define RUN(bytes)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(TT_ROWS_THREADS)                                            \
+        tt_reverse_run_##bytes(const __grid_constant__ TtTaskList list) {                                    \
+        uint32_t block;                                                                                      \
+        const TtTask &task = task_of(list, &block);                                                          \
+        reverse_run<bytes>(task, block, (Word *)SHARED);                                                     \
+    }
+TT_RUN_KERNELS(RUN)
 
 #define UNIT(bytes)                                                                                          \
     extern "C" __global__ void __launch_bounds__(TT_ROWS_THREADS)                                            \

@@ -20,15 +20,20 @@
  * source under way at once; the loop over them is unrolled `unroll` times, which for some sizes is better
  * than small code and for others worse. Carveout is the percentage of a multiprocessor's memory that is
  * preferred for tiles, -1 for the driver's choice: data on its way lies in the cache, which has what tiles
- * leave. Of the shapes that suit a turn the first is taken whose tile the GPU has memory for: 48 KiB always.
+ * leave. Of the shapes that suit a turn, and whose tile the GPU has memory for (48 KiB always), the first is
+ * taken, or one whose tiles leave less of themselves unused (plan.c).
  */
 #define TT_TURN_KERNELS(TURN)                                                                                \
+    TURN(1, TT_NATURAL, TT_ALIGNED, 128, 256, 256, 4, 2, 1, 60)                                              \
     TURN(1, TT_NATURAL, TT_ALIGNED, 128, 128, 256, 6, 2, 1, 44)                                              \
     TURN(1, TT_NATURAL, TT_ANY, 256, 128, 256, 4, 2, 64, -1)                                                 \
     TURN(1, TT_ANY, TT_ALIGNED, 256, 124, 256, 4, 2, 64, -1)                                                 \
     TURN(1, TT_ANY, TT_ANY, 256, 248, 512, 2, 2, 64, -1)                                                     \
-    TURN(1, TT_ANY, TT_ANY, 256, 124, 256, 4, 2, 64, -1)                                                     \
-    TURN(2, TT_NATURAL, TT_ALIGNED, 64, 128, 256, 5, 2, 64, 44)                                              \
+    TURN(1, TT_ANY, TT_ANY, 256, 124, 256, 4, 4, 1, -1)                                                      \
+    TURN(1, TT_ANY, TT_ANY, 352, 124, 256, 4, 2, 1, -1)                                                      \
+    TURN(1, TT_ANY, TT_ANY, 224, 124, 256, 4, 4, 1, -1)                                                      \
+    TURN(1, TT_ANY, TT_ANY, 96, 124, 128, 8, 4, 1, -1)                                                       \
+    TURN(2, TT_NATURAL, TT_ALIGNED, 64, 128, 256, 6, 4, 1, 44)                                               \
     TURN(2, TT_NATURAL, TT_ANY, 128, 128, 256, 4, 4, 64, -1)                                                 \
     TURN(2, TT_ANY, TT_ALIGNED, 128, 124, 256, 3, 4, 64, -1)                                                 \
     TURN(2, TT_ANY, TT_ANY, 128, 124, 256, 3, 4, 64, -1)                                                     \
@@ -36,18 +41,24 @@
     TURN(3, TT_NATURAL, TT_ANY, 128, 64, 256, 5, 1, 64, -1)                                                  \
     TURN(3, TT_ANY, TT_ALIGNED, 128, 64, 256, 5, 1, 64, -1)                                                  \
     TURN(3, TT_ANY, TT_ANY, 128, 64, 256, 5, 1, 64, -1)                                                      \
+    TURN(3, TT_ANY, TT_ANY, 128, 96, 384, 3, 1, 1, -1)                                                       \
+    TURN(3, TT_ANY, TT_ANY, 96, 64, 256, 6, 1, 1, -1)                                                        \
     TURN(4, TT_ALIGNED, TT_ALIGNED, 64, 64, 256, 8, 4, 64, 28)                                               \
     TURN(4, TT_NATURAL, TT_NATURAL, 64, 64, 512, 4, 8, 64, -1)                                               \
+    TURN(4, TT_NATURAL, TT_NATURAL, 64, 96, 384, 4, 8, 1, -1)                                                \
+    TURN(4, TT_NATURAL, TT_NATURAL, 80, 64, 256, 5, 8, 1, -1)                                                \
     TURN(4, TT_ANY, TT_ANY, 64, 64, 256, 4, 4, 1, -1)                                                        \
-    TURN(6, TT_NATURAL, TT_ALIGNED, 64, 64, 256, 6, 1, 64, 28)                                               \
+    TURN(6, TT_NATURAL, TT_ALIGNED, 64, 64, 256, 5, 2, 1, 60)                                                \
     TURN(6, TT_NATURAL, TT_ANY, 64, 64, 256, 5, 2, 64, -1)                                                   \
     TURN(6, TT_ANY, TT_ALIGNED, 64, 64, 256, 5, 2, 64, -1)                                                   \
     TURN(6, TT_ANY, TT_ANY, 64, 64, 256, 5, 2, 64, -1)                                                       \
     TURN(8, TT_ALIGNED, TT_ALIGNED, 32, 32, 256, 8, 2, 1, -1)                                                \
     TURN(8, TT_NATURAL, TT_NATURAL, 32, 64, 256, 4, 4, 64, -1)                                               \
+    TURN(8, TT_NATURAL, TT_NATURAL, 32, 96, 384, 4, 4, 1, -1)                                                \
+    TURN(8, TT_NATURAL, TT_NATURAL, 72, 32, 256, 5, 4, 1, -1)                                                \
     TURN(8, TT_ANY, TT_ANY, 32, 64, 256, 4, 4, 1, -1)                                                        \
     TURN(12, TT_NATURAL, TT_ALIGNED, 64, 32, 256, 6, 4, 1, 44)                                               \
-    TURN(12, TT_NATURAL, TT_NATURAL, 32, 32, 256, 6, 2, 64, -1)                                              \
+    TURN(12, TT_NATURAL, TT_NATURAL, 32, 32, 256, 5, 2, 64, -1)                                              \
     TURN(12, TT_ANY, TT_ANY, 32, 32, 256, 5, 2, 1, -1)                                                       \
     TURN(16, TT_NATURAL, TT_ALIGNED, 32, 32, 256, 4, 4, 64, -1)                                              \
     TURN(16, TT_NATURAL, TT_NATURAL, 32, 32, 256, 5, 4, 1, -1)                                               \
@@ -67,11 +78,18 @@
     TURN(12, TT_ANY, TT_ANY, 32, 32, 256, 5, 2, 1, -1)                                                       \
     TURN(16, TT_ANY, TT_ANY, 32, 32, 256, 4, 2, 1, -1)
 
-/* The same for planes on one side: once for the source's, once for the destination's. */
-#define TT_TURN_PLANES_KERNELS(TURN)                                                                         \
+/* The same for a source of planes, and for a destination of planes. */
+#define TT_TURN_JOIN_KERNELS(TURN)                                                                           \
+    TURN(1, TT_NATURAL, TT_ALIGNED, 128, 128, 256, 6, 2, 1, 44)                                              \
+    TURN(1, TT_ANY, TT_ANY, 256, 124, 256, 4, 4, 1, -1)                                                      \
+    TURN(2, TT_NATURAL, TT_ALIGNED, 64, 128, 256, 6, 4, 1, 44)                                               \
+    TURN(2, TT_ANY, TT_ANY, 128, 124, 256, 4, 4, 1, -1)                                                      \
+    TURN(4, TT_ALIGNED, TT_ALIGNED, 64, 64, 256, 8, 4, 64, 28)                                               \
+    TURN(4, TT_ANY, TT_ANY, 64, 64, 256, 4, 4, 1, -1)
+#define TT_TURN_SPLIT_KERNELS(TURN)                                                                          \
     TURN(1, TT_NATURAL, TT_ALIGNED, 128, 128, 256, 6, 2, 1, 44)                                              \
     TURN(1, TT_ANY, TT_ANY, 256, 124, 256, 3, 2, 64, -1)                                                     \
-    TURN(2, TT_NATURAL, TT_ALIGNED, 64, 128, 256, 5, 2, 1, 44)                                               \
+    TURN(2, TT_NATURAL, TT_ALIGNED, 64, 128, 256, 6, 4, 1, 44)                                               \
     TURN(2, TT_ANY, TT_ANY, 128, 124, 256, 3, 4, 64, -1)                                                     \
     TURN(4, TT_ALIGNED, TT_ALIGNED, 64, 64, 256, 8, 4, 64, 28)                                               \
     TURN(4, TT_ANY, TT_ANY, 64, 64, 256, 4, 4, 1, -1)
@@ -153,6 +171,12 @@
     COPY(16, 1, 0)                                                                                           \
     COPY(16, 1, 1)
 #define TT_COPY_CHUNKS 4 /* of 16 bytes, a lane */
+
+/* RUN(bytes): short rows that are read backward. A unit is what such a pixel is taken apart into. */
+#define TT_RUN_KERNELS(RUN) RUN(1) RUN(2) RUN(3) RUN(4) RUN(6) RUN(8) RUN(12) RUN(16)
+#define TT_RUN_UNIT(bytes)  ((bytes) % 4 == 0 ? 4 : (bytes) % 2 == 0 ? 2 : 1)
+#define TT_RUN_TILE         (16 * 1024) /* bytes of the source, from a multiple of 16 on */
+#define TT_RUN_MARGIN       16          /* bytes in front of and behind a tile that are read, to no effect */
 
 /* UNIT(bytes): pixels of any size, in units. */
 #define TT_UNIT_KERNELS(UNIT)                                                                                \

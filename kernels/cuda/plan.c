@@ -7,6 +7,7 @@
  */
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -16,7 +17,9 @@ enum {
     WARP = 32,
     PIECE = 1 << 29,            /* elements or units along a side of one launch, and its blocks */
     GENERAL_SHARED = 32 * 1024, /* bytes of a tile of pixels of any size */
-    LARGE_PIXEL = 128,          /* bytes from which a pixel is worth reading by itself */
+    SHORT_ROW = 1024,           /* bytes: of rows read backward, whose ends are many */
+    SHORT_RUN = 4096,
+    LARGE_PIXEL = 128, /* bytes from which a pixel is worth reading by itself */
     SHORT_LEAD = 4,
     LONG_LEAD = TT_SECTOR,
 };
@@ -38,11 +41,16 @@ typedef struct {
 #define SHAPE(bytes, src, dst, width, height, ...) {bytes, src, dst, width, height},
 static const TurnShape turn_shapes[] = {TT_TURN_KERNELS(SHAPE)};
 static const TurnShape turn_list_shapes[] = {TT_TURN_LIST_KERNELS(SHAPE)};
-static const TurnShape turn_planes_shapes[] = {TT_TURN_PLANES_KERNELS(SHAPE)};
+static const TurnShape turn_join_shapes[] = {TT_TURN_JOIN_KERNELS(SHAPE)};
+static const TurnShape turn_split_shapes[] = {TT_TURN_SPLIT_KERNELS(SHAPE)};
 #undef SHAPE
 #define SHAPE(...) {__VA_ARGS__},
 static const MoveShape move_shapes[] = {TT_MOVE_KERNELS(SHAPE)};
 static const CopyShape copy_shapes[] = {TT_COPY_KERNELS(SHAPE)};
+#undef SHAPE
+
+#define SHAPE(bytes) bytes,
+static const unsigned run_bytes[] = {TT_RUN_KERNELS(SHAPE)};
 #undef SHAPE
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -50,31 +58,36 @@ static const CopyShape copy_shapes[] = {TT_COPY_KERNELS(SHAPE)};
 enum {
     TURN = 0,
     TURN_LIST = TURN + COUNT(turn_shapes),
-    TURN_PLANES = TURN_LIST + COUNT(turn_list_shapes), /* two kernels each: join, split */
-    MOVE = TURN_PLANES + 2 * COUNT(turn_planes_shapes),
+    TURN_JOIN = TURN_LIST + COUNT(turn_list_shapes),
+    TURN_SPLIT = TURN_JOIN + COUNT(turn_join_shapes),
+    MOVE = TURN_SPLIT + COUNT(turn_split_shapes),
     COPY = MOVE + COUNT(move_shapes),
-    UNITS = COPY + COUNT(copy_shapes),
+    RUN = COPY + COUNT(copy_shapes),
+    UNITS = RUN + COUNT(run_bytes),
     KERNELS = UNITS + 2 * 5,
 };
 
 #define TURN_ROW(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)                   \
-    {"tt_turn_" #bytes "_" #src "_" #dst "_" #height, threads, carveout, false},
+    {"tt_turn_" #bytes "_" #src "_" #dst "_" #width "x" #height, threads, carveout, false},
 #define TURN_LIST_ROW(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)              \
-    {"tt_turn_list_" #bytes "_" #src "_" #dst "_" #height, threads, carveout, true},
+    {"tt_turn_list_" #bytes "_" #src "_" #dst "_" #width "x" #height, threads, carveout, true},
 #define MOVE_ROW(bytes, channels, from_planes, to_planes, any, cells)                                        \
     {"tt_move_" #bytes "_" #channels "_" #from_planes "_" #to_planes "_" #any, TT_ROWS_THREADS, -1, true},
-#define TURN_PLANES_ROW(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)            \
-    {"tt_turn_join_" #bytes "_" #src "_" #dst "_" #height, threads, carveout, false},                        \
-        {"tt_turn_split_" #bytes "_" #src "_" #dst "_" #height, threads, carveout, false},
+#define TURN_JOIN_ROW(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)              \
+    {"tt_turn_join_" #bytes "_" #src "_" #dst "_" #width "x" #height, threads, carveout, false},
+#define TURN_SPLIT_ROW(bytes, src, dst, width, height, threads, blocks, batch, unroll, carveout)             \
+    {"tt_turn_split_" #bytes "_" #src "_" #dst "_" #width "x" #height, threads, carveout, false},
 #define COPY_ROW(bytes, reverse, alike)                                                                      \
     {"tt_copy_" #bytes "_" #reverse "_" #alike, TT_ROWS_THREADS, -1, true},
+#define RUN_ROW(bytes) {"tt_reverse_run_" #bytes, TT_ROWS_THREADS, -1, true},
 #define UNIT_ROW(bytes)                                                                                      \
     {"tt_turn_units_" #bytes, TT_ROWS_THREADS, -1, true},                                                    \
         {"tt_gather_units_" #bytes, TT_ROWS_THREADS, -1, true},
 
-const TtCudaKernel tt_cuda_kernels[] = {TT_TURN_KERNELS(TURN_ROW) TT_TURN_LIST_KERNELS(TURN_LIST_ROW)
-                                            TT_TURN_PLANES_KERNELS(TURN_PLANES_ROW) TT_MOVE_KERNELS(MOVE_ROW)
-                                                TT_COPY_KERNELS(COPY_ROW) TT_UNIT_KERNELS(UNIT_ROW)};
+const TtCudaKernel tt_cuda_kernels[] = {
+    TT_TURN_KERNELS(TURN_ROW) TT_TURN_LIST_KERNELS(TURN_LIST_ROW) TT_TURN_JOIN_KERNELS(TURN_JOIN_ROW)
+        TT_TURN_SPLIT_KERNELS(TURN_SPLIT_ROW) TT_MOVE_KERNELS(MOVE_ROW) TT_COPY_KERNELS(COPY_ROW)
+            TT_RUN_KERNELS(RUN_ROW) TT_UNIT_KERNELS(UNIT_ROW)};
 const unsigned tt_cuda_kernel_count = KERNELS;
 _Static_assert((int)KERNELS <= (int)TT_CUDA_KERNELS_MAX, "room for every kernel");
 
@@ -200,9 +213,16 @@ static Work work_of(const TtMove *m, TtCudaBatch batch) {
     return w;
 }
 
-/* Rows that follow each other without a gap, on both sides, are one long row. */
+/* Rows that follow each other without a gap, on both sides, are one long row; those that go upward on both
+ * sides go downward as well. */
 static void join_rows(Work *w) {
-    int64_t row = (int64_t)(w->width * w->bytes);
+    int64_t row = (int64_t)(w->width * w->bytes), last = (int64_t)w->height - 1;
+    if (w->kind == AS_ROWS && w->src.pitch < 0 && w->dst.pitch < 0) {
+        w->src.base += (uint64_t)(last * w->src.pitch);
+        w->dst.base += (uint64_t)(last * w->dst.pitch);
+        w->src.pitch = -w->src.pitch;
+        w->dst.pitch = -w->dst.pitch;
+    }
     if (w->kind != AS_ROWS || w->dst.pitch != row || w->src.pitch != (w->reverse ? -row : row))
         return;
     if (w->reverse)
@@ -228,37 +248,63 @@ static unsigned turn_shared(const TurnShape *s) {
     return TT_TURN_PITCH(s->bytes, s->dst, s->width) * s->height * 4;
 }
 
-/* The first kernel of a table that takes pixels of this size and rows so aligned. Each table has its most
- * demanding first and, for its sizes, one that takes any. */
+/* Whether a turn's destination is one run of bytes, row after row, of which this kernel's tile has whole
+ * rows: it is then a tile at the edge, by its lead or by room to spare. */
+static bool is_run(const Work *w, const TurnShape *s) {
+    int64_t row = (int64_t)(w->width * w->bytes);
+    return w->width + !TT_TURN_LEAD(s->bytes, s->dst) <= s->width && row >= 4 &&
+           w->dst.channels.divisor == 1 && (w->dst.pitch == row || w->dst.pitch == -row);
+}
+
+static size_t tiles_across(const Work *w, const TurnShape *s) {
+    return is_run(w, s) ? 1 : up(w->width + TT_TURN_LEAD(s->bytes, s->dst), s->width);
+}
+
+/* Of the kernels that take pixels of this size and rows so aligned the first, or a later one whose tiles
+ * cover an eighth less: a third less if it asks for less alignment. Each table has its most demanding first
+ * and, for its sizes, one that takes any. */
 static int turn_shape(const Work *w, const TurnShape *shapes, size_t n) {
     unsigned src = class_of(alignment(&w->src), 16, (unsigned)w->bytes);
     unsigned dst = class_of(alignment(&w->dst), TT_SECTOR, (unsigned)w->bytes);
-    for (size_t i = 0; i < n; i++)
-        if (shapes[i].bytes == w->bytes && shapes[i].src >= src && shapes[i].dst >= dst &&
-            turn_shared(&shapes[i]) <= w->most_shared)
-            return (int)i;
-    return -1;
+    size_t least = 0;
+    int best = -1;
+    for (size_t i = 0; i < n; i++) {
+        const TurnShape *s = &shapes[i];
+        if (s->bytes != w->bytes || s->src < src || s->dst < dst || turn_shared(s) > w->most_shared)
+            continue;
+        size_t covered = tiles_across(w, s) * s->width * up(w->height, s->height) * s->height;
+        bool alike = best >= 0 && s->src == shapes[best].src && s->dst == shapes[best].dst;
+        if (best >= 0 && covered > least - least / (alike ? 8 : 3))
+            continue;
+        best = (int)i;
+        least = covered;
+    }
+    return best;
 }
 
-static bool choose_turn_of(const Work *w, TtCudaLaunch *l, const TurnShape *shapes, size_t n, unsigned kernel,
-                           unsigned kernels_a_shape) {
+static bool choose_turn_of(const Work *w, TtCudaLaunch *l, const TurnShape *shapes, size_t n,
+                           unsigned kernel) {
     int i = turn_shape(w, shapes, n);
     if (i < 0)
         return false;
     const TurnShape *s = &shapes[i];
-    l->kernel = kernel + (unsigned)i * kernels_a_shape;
+    l->kernel = kernel + (unsigned)i;
     l->shared_bytes = turn_shared(s);
-    tiles(l, up(w->width + TT_TURN_LEAD(s->bytes, s->dst), s->width), up(w->height, s->height), 1);
+    if (is_run(w, s))
+        l->task.units = divider((uint32_t)(w->width * w->bytes));
+    tiles(l, tiles_across(w, s), up(w->height, s->height), 1);
     return true;
 }
+
+#define TURN_OF(w, l, shapes, kernel) choose_turn_of(w, l, shapes, COUNT(shapes), kernel)
 
 static bool choose_turn(const Work *w, TtCudaLaunch *l) {
     bool join = w->src.channels.divisor > 1, split = w->dst.channels.divisor > 1;
     if (!w->in_list && !join && !split)
-        return choose_turn_of(w, l, turn_shapes, COUNT(turn_shapes), TURN, 1);
-    return (!w->in_list &&
-            choose_turn_of(w, l, turn_planes_shapes, COUNT(turn_planes_shapes), TURN_PLANES + split, 2)) ||
-           choose_turn_of(w, l, turn_list_shapes, COUNT(turn_list_shapes), TURN_LIST, 1);
+        return TURN_OF(w, l, turn_shapes, TURN);
+    return (!w->in_list && join && !split && TURN_OF(w, l, turn_join_shapes, TURN_JOIN)) ||
+           (!w->in_list && split && !join && TURN_OF(w, l, turn_split_shapes, TURN_SPLIT)) ||
+           TURN_OF(w, l, turn_list_shapes, TURN_LIST);
 }
 
 /* Lanes of a warp that stand in one row: as few as cover it, so that short rows share a warp. */
@@ -285,6 +331,7 @@ static bool choose_move(const Work *w, TtCudaLaunch *l, size_t channels, bool fr
     unsigned step = s->bytes * (to_planes ? 1 : s->channels), rows_a_cell = to_planes ? s->channels : 1;
     unsigned access = words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1;
     unsigned shift = lanes_shift(w->width + cell, (size_t)s->cells * cell);
+    shift = shift ? shift : 1; /* a lane has one cell more at most, of those in front */
     size_t span = ((size_t)s->cells * cell) << shift;
     unsigned skew = span >= w->width + cell ? SHORT_LEAD : LONG_LEAD;
     unsigned lead = (unsigned)up(up(skew - 1, step), cell) * cell;
@@ -313,11 +360,12 @@ static bool alike(const Work *w) {
     return !((beside | rows | images | parts) & 15);
 }
 
-/* For rows that are copied; and backward if a chunk is whole pixels, wherever the destination's rows start.
- */
+/* For rows that are copied; and backward if a chunk is whole pixels, wherever the destination's rows start,
+ * and rows are long enough that their ends, in parts of chunks, are few. */
 static bool choose_copy(const Work *w, TtCudaLaunch *l) {
     bool pixels = 16 % w->bytes == 0 && alignment(&w->dst) >= w->bytes;
-    if (w->kind != AS_ROWS || (w->reverse && !pixels))
+    bool ends = alignment(&w->dst) < 16 && w->width * w->bytes < SHORT_ROW;
+    if (w->kind != AS_ROWS || (w->reverse && (!pixels || ends)))
         return false;
     unsigned bytes = w->reverse ? (unsigned)w->bytes : 16;
     size_t row = w->width * w->bytes, i = 0;
@@ -330,6 +378,25 @@ static bool choose_copy(const Work *w, TtCudaLaunch *l) {
     l->task.tile.cells_shift = shift;
     tiles(l, up(row + 15, (size_t)(16 * TT_COPY_CHUNKS) << shift), up(w->height, WARP >> shift),
           TT_ROWS_THREADS / WARP);
+    return true;
+}
+
+/* For short rows that are read backward and lie as one run on both sides. */
+static bool choose_run(const Work *w, TtCudaLaunch *l) {
+    size_t row = w->width * w->bytes, i = 0;
+    unsigned src = alignment(&w->src), dst = alignment(&w->dst);
+    while (i < COUNT(run_bytes) && run_bytes[i] != w->bytes)
+        i++;
+    if (w->kind != AS_ROWS || !w->reverse || i == COUNT(run_bytes) || row < 4 || row >= SHORT_RUN ||
+        (dst >= 16 && 16 % w->bytes == 0) || w->src.pitch != (int64_t)row || w->dst.pitch != (int64_t)row ||
+        (src < dst ? src : dst) < TT_RUN_UNIT(run_bytes[i]))
+        return false;
+    l->kernel = RUN + (unsigned)i;
+    l->task.units = divider((uint32_t)row);
+    l->task.tile.height = (uint32_t)((TT_RUN_TILE - 15) / row);
+    l->shared_bytes =
+        TT_RUN_MARGIN + TT_RUN_TILE + (unsigned)row + TT_RUN_MARGIN; /* a row behind the last is read */
+    tiles(l, 1, up(w->height, l->task.tile.height), 1);
     return true;
 }
 
@@ -359,6 +426,31 @@ static void choose_general(const Work *w, TtCudaLaunch *l) {
     tiles(l, up(w->width, side), up(w->height, side), 1);
 }
 
+static size_t step_of(const Work *w, bool planes) {
+    return w->bytes * (planes ? 1 : w->channels);
+}
+
+/* Where an image's source lies, from its row 0 on, if it is of one piece; what lies between rows is not ours
+ * to read, and both are 0. Steps may be negative. */
+static void source_extent(const Work *w, TtTask *t) {
+    size_t rows = w->kind == AS_TURN ? w->width : w->height, channels = w->src.channels.divisor;
+    int64_t row =
+        (int64_t)(w->kind == AS_TURN ? w->height * w->bytes : w->width * step_of(w, w->kind == AS_JOIN));
+    if (w->kind == AS_JOIN)
+        channels = w->channels;
+    else
+        rows = up(rows, channels);
+    int64_t pitch = llabs(w->src.pitch), plane = llabs(w->src.plane), n = (int64_t)rows,
+            c = (int64_t)channels;
+    bool plane_by_plane = (n == 1 || pitch == row) && (c == 1 || plane == n * row);
+    bool row_by_row = (n == 1 || pitch == c * row) && (c == 1 || plane == row);
+    if (!plane_by_plane && !row_by_row)
+        return;
+    int64_t down = (n - 1) * w->src.pitch, across = (c - 1) * w->src.plane;
+    t->src_low = (down < 0 ? down : 0) + (across < 0 ? across : 0);
+    t->src_end = t->src_low + n * c * row;
+}
+
 static TtStatus launch_piece(const Work *w) {
     TtCudaLaunch l = {0};
     l.task.src = w->src;
@@ -368,8 +460,9 @@ static TtStatus launch_piece(const Work *w) {
     l.task.reverse = w->reverse;
     l.task.images = (uint32_t)w->images;
     l.task.parts = divider((uint32_t)w->parts);
+    source_extent(w, &l.task);
     if (!(w->kind == AS_TURN ? choose_turn(w, &l)
-                             : choose_copy(w, &l) ||
+                             : choose_run(w, &l) || choose_copy(w, &l) ||
                                    choose_move(w, &l, w->channels, w->kind == AS_JOIN, w->kind == AS_SPLIT)))
         choose_general(w, &l);
     return w->launch(w->arg, &l);
@@ -389,10 +482,6 @@ static size_t longest(const Work *w) {
 
 static void advance(TtTaskRows *rows, size_t n, size_t bytes) {
     rows->base += (uint64_t)((int64_t)(n / rows->channels.divisor) * rows->pitch + (int64_t)bytes);
-}
-
-static size_t step_of(const Work *w, bool planes) {
-    return w->bytes * (planes ? 1 : w->channels);
 }
 
 static TtStatus launch_rectangle(const Work *w, size_t x, size_t y, size_t width, size_t height) {

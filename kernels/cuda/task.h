@@ -35,6 +35,8 @@ typedef struct {
  * what is larger. */
 typedef struct {
     TtTaskRows src, dst;
+    int64_t src_low,
+        src_end; /* where an image's source lies, from its row 0 on, if without gaps; else both 0 */
     uint32_t width, height; /* of the destination, in elements */
     uint32_t reverse;       /* rows: read backward */
     uint32_t images;
@@ -43,7 +45,7 @@ typedef struct {
 } TtTask;
 
 /* Kernel parameters are limited to 4096 bytes. */
-enum { TT_TASKS_MAX = 19 };
+enum { TT_TASKS_MAX = 18 };
 
 typedef struct {
     uint32_t count;

@@ -27,6 +27,7 @@ struct TurnShape {
     static constexpr int LEAD = TT_TURN_LEAD(BYTES, DST);
     static constexpr int GROUPS = (WIDTH + LEAD) / B; /* cells across the source's rows */
     static constexpr int PITCH = TT_TURN_PITCH(BYTES, DST, WIDTH);
+    static_assert(WIDTH * BYTES % TT_SECTOR == 0, "all tiles of a row reach back equally far");
 };
 
 /* Where a block works: its image's row 0 on both sides, and the tile. x0 is in the lead of the tile. */
@@ -37,19 +38,35 @@ struct TurnPlace {
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
 
+/* What reading has to look at: nothing in a tile that is whole, with all that is read for the sake of its
+ * alignment; which rows and columns there are; or every word, next to where the image begins and ends. */
+enum Look { AT_NOTHING, AT_SIDES, AT_WORDS };
+
+template <int LOOK, int N, int ACCESS>
+TT_DEVICE void read_run(const TtTask &t, const TurnPlace &at, uint64_t row, int64_t row_bytes, uint64_t word,
+                        Word *v) {
+    if (LOOK == AT_WORDS)
+        load_run_within<N, ACCESS>(word, v, Readable(t, at.src, row, row_bytes));
+    else
+        load_run<N, ACCESS>(word, v);
+}
+
 /* How a block's warps share out the tile: a warp takes patches of ALONG lanes along the source's rows by
  * ACROSS groups of rows, with CELLS cells a lane, and steps across the rows. */
 template <class S, int ALONG, int ACROSS, int CELLS> struct Patches {
     static constexpr int COLUMNS = S::HEIGHT / (S::B * CELLS * ALONG); /* of patches, along the rows */
     static constexpr int STEP = S::WARPS / COLUMNS * ACROSS; /* groups from a warp's patch to its next */
     static constexpr int STEPS = (S::GROUPS + STEP - 1) / STEP;
+    static constexpr bool ONE_ROW_A_WARP = ACROSS == 1; /* of cells */
     static_assert(S::HEIGHT % (S::B * CELLS * ALONG) == 0 && S::WARPS % COLUMNS == 0, "whole patches");
 
-    int k, g; /* this lane's place along the rows, in lanes, and its first group */
+    int k, g;   /* this lane's place along the rows, in lanes, and its first group */
+    int k_warp; /* the place of the warp's first lane */
 
     TT_DEVICE_METHOD Patches() {
         const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-        k = warp % COLUMNS * ALONG + (ACROSS == 1 ? lane : lane % ALONG);
+        k_warp = warp % COLUMNS * ALONG;
+        k = k_warp + (ACROSS == 1 ? lane : lane % ALONG);
         g = warp / COLUMNS * ACROSS + (ACROSS == 1 ? 0 : lane / ALONG);
     }
 
@@ -115,7 +132,7 @@ template <int B> TT_DEVICE Word turned_word(const Word *cell, int row) {
  *
  * A word that has to be shifted needs the next one too. Where lanes are side by side it is the next lane's,
  * and the last lane is there only to give it: so much is a second load worth. */
-template <class S, bool INSIDE> TT_DEVICE void read_cells(const TtTask &t, const TurnPlace &at, Word *tile) {
+template <class S, int LOOK> TT_DEVICE void read_cells(const TtTask &t, const TurnPlace &at, Word *tile) {
     constexpr int B = S::B, W = S::W;
     constexpr bool SHIFT = S::SRC == TT_ANY, ROTATE = W == 1 && B > 1, SHARE = SHIFT && ROTATE;
     constexpr int LOADED = W + (SHIFT && !SHARE);
@@ -126,10 +143,12 @@ template <class S, bool INSIDE> TT_DEVICE void read_cells(const TtTask &t, const
     const int first_row = threadIdx.x % WARP / (WARP / B);
     const uint64_t first = at.src + (uint64_t)((at.x0 + B * patch.g) * t.src.pitch);
     Word *const to = tile + B * patch.k * S::PITCH + patch.g * W;
-    /* Nearly all lanes have cells that are whole also at an edge, whatever the rows' alignment. */
-    const bool whole = INSIDE || (column >= (SHIFT ? 4 : 0) && column + 4 * (LOADED + SHIFT) <= row_bytes);
+    /* A lane may be there for its neighbour alone. */
+    const bool in_row = LOOK == AT_NOTHING || column < row_bytes + (SHARE ? 4 : 0);
+    if (LOOK != AT_NOTHING && (int64_t)at.y0 * S::BYTES + 4 * W * patch.k_warp >= row_bytes)
+        return;
 
-#pragma unroll(INSIDE ? S::UNROLL : 2)
+#pragma unroll(LOOK == AT_NOTHING ? S::UNROLL : 1)
     for (int n0 = 0; n0 < P::STEPS; n0 += S::BATCH) {
         Word v[S::BATCH][B][LOADED], shift[S::BATCH][B];
 #pragma unroll
@@ -141,15 +160,10 @@ template <class S, bool INSIDE> TT_DEVICE void read_cells(const TtTask &t, const
             SourceRows<S> row(t, at, first, x, B * P::STEP * n);
 #pragma unroll
             for (int b = 0; b < B; b++, row.next(t)) {
-                if (!INSIDE && (x + b < 0 || x + b >= (int)t.width))
-                    continue;
-                const uint64_t low = row.at, p = low + (uint64_t)column;
+                const uint64_t p = row.at + (uint64_t)column, word = SHIFT ? p & ~3ull : p;
                 shift[m][b] = (Word)p << 3;
-                if (whole)
-                    load_run<LOADED, SHIFT ? 1 : S::ACCESS>(SHIFT ? p & ~3ull : p, v[m][b]);
-                else if (column <
-                         row_bytes + (SHARE ? 4 : 0)) /* a lane may be there for its neighbour alone */
-                    load_run_within<LOADED>(SHIFT ? p & ~3ull : p, v[m][b], low, low + (uint64_t)row_bytes);
+                if (LOOK == AT_NOTHING || (in_row && x + b >= 0 && x + b < (int)t.width))
+                    read_run<LOOK, LOADED, SHIFT ? 1 : S::ACCESS>(t, at, row.at, row_bytes, word, v[m][b]);
             }
         }
 #pragma unroll
@@ -157,6 +171,11 @@ template <class S, bool INSIDE> TT_DEVICE void read_cells(const TtTask &t, const
             const int n = n0 + m;
             if (!patch.has(n))
                 continue;
+            if (LOOK != AT_NOTHING && P::ONE_ROW_A_WARP) {
+                const int x = at.x0 + B * (patch.g + n * P::STEP);
+                if (x <= -B || x >= (int)t.width)
+                    continue;
+            }
             Word cell[B * W];
 #pragma unroll
             for (int b = 0; b < B; b++)
@@ -188,28 +207,27 @@ template <class S, bool INSIDE> TT_DEVICE void read_cells(const TtTask &t, const
 
 /* In chunks of 16 bytes: several pixels of 4 or 8 bytes, or one of 16. 8 lanes along and 4 across meet every
  * bank once, also with two words a pixel. */
-template <class S, bool INSIDE> TT_DEVICE void read_chunks(const TtTask &t, const TurnPlace &at, Word *tile) {
+template <class S, int LOOK> TT_DEVICE void read_chunks(const TtTask &t, const TurnPlace &at, Word *tile) {
     constexpr int W = S::W, CELLS = 4 / W;
     typedef Patches<S, 8, 4, CELLS> P;
     const P patch;
     const int64_t column = (int64_t)at.y0 * S::BYTES + 16 * patch.k;
     const int64_t row_bytes = (int64_t)t.height * S::BYTES;
     const uint64_t first = at.src + (uint64_t)((at.x0 + patch.g) * t.src.pitch);
+    const bool in_row = LOOK == AT_NOTHING || column < row_bytes;
     Word *const to = tile + CELLS * patch.k * S::PITCH + patch.g * W;
 
-#pragma unroll(INSIDE ? S::UNROLL : 2)
+#pragma unroll(LOOK == AT_NOTHING ? S::UNROLL : 1)
     for (int n0 = 0; n0 < P::STEPS; n0 += S::BATCH) {
         Word v[S::BATCH][4];
 #pragma unroll
         for (int m = 0; m < S::BATCH; m++) {
             const int n = n0 + m, x = at.x0 + patch.g + n * P::STEP;
-            if (!patch.has(n) || (!INSIDE && (x < 0 || x >= (int)t.width)))
+            if (!patch.has(n))
                 continue;
-            const uint64_t low = SourceRows<S>(t, at, first, x, P::STEP * n).at, p = low + (uint64_t)column;
-            if (INSIDE || column + 16 <= row_bytes)
-                load_words<4>(p, v[m]);
-            else if (column < row_bytes)
-                load_run_within<4>(p, v[m], low, low + (uint64_t)row_bytes);
+            const uint64_t row = SourceRows<S>(t, at, first, x, P::STEP * n).at, p = row + (uint64_t)column;
+            if (LOOK == AT_NOTHING || (in_row && x >= 0 && x < (int)t.width))
+                read_run<LOOK, 4, 4>(t, at, row, row_bytes, p, v[m]);
         }
 #pragma unroll
         for (int m = 0; m < S::BATCH; m++) {
@@ -313,7 +331,7 @@ TT_DEVICE void write_words(const TtTask &t, const TurnPlace &at, const Word *til
                 v[0] = __funnelshift_r(v[0], v[1], part.shift);
             }
             const int p = 4 * (c + lane);
-            if (INSIDE || (p >= part.low && p + 4 <= part.end))
+            if (INSIDE)
                 store_words<1>(part.at + p, v);
             else
                 store_word_within(part.at, p, v[0], part.low, part.end);
@@ -321,22 +339,77 @@ TT_DEVICE void write_words(const TtTask &t, const TurnPlace &at, const Word *til
     }
 }
 
+/* Behind each row of the tile what the next one begins with, so that no word is of two rows. */
+template <class S> TT_DEVICE void append_next_row(const TtTask &t, Word *tile, int rows, bool upward) {
+    Word *const first = tile + S::LEAD * S::BYTES / 4;
+    for (int y = (int)threadIdx.x; y < rows; y += S::THREADS) {
+        const int next = upward ? y - 1 : y + 1;
+        Byte *const end = (Byte *)(first + y * S::PITCH) + t.units.divisor;
+        Word v;
+        if (next < 0 || next >= rows)
+            continue;
+        tile_get<1>(first + next * S::PITCH, &v, "append");
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            end[i] = (Byte)(v >> (8 * i));
+    }
+    __syncthreads();
+}
+
+/* Rows that follow each other without a gap, and of which the tile has all, as one run of words: in rows of a
+ * few words the ends would cost more than the rest. */
+template <class S> TT_DEVICE void write_run(const TtTask &t, const TurnPlace &at, Word *tile) {
+    const int row_bytes = (int)t.units.divisor, rows = smaller(S::HEIGHT, (int)t.height - at.y0);
+    const bool upward = t.dst.pitch < 0;
+    const uint64_t run = at.dst + (uint64_t)((at.y0 + (upward ? rows - 1 : 0)) * t.dst.pitch);
+    const int ahead = (int)run & 3, bytes = rows * row_bytes, step = upward ? -S::PITCH : S::PITCH;
+    const Word *const first = tile + S::LEAD * S::BYTES / 4 + (upward ? (rows - 1) * S::PITCH : 0);
+    if (S::DST == TT_ANY)
+        append_next_row<S>(t, tile, rows, upward);
+#pragma unroll 4
+    for (int p = 4 * (int)threadIdx.x - ahead; p < bytes; p += 4 * S::THREADS) {
+        const int row = (int)divide((uint32_t)(p < 0 ? 0 : p), t.units), within = p - row * row_bytes;
+        const Word *from = first + row * step + (within >> 2);
+        Word v[2];
+        tile_get<1>(from, v, "read run");
+        if (S::DST == TT_ANY) {
+            tile_get<1>(from + 1, v + 1, "read run next");
+            v[0] = __funnelshift_r(v[0], v[1], (Word)within << 3);
+        }
+        store_word_within(run, p, v[0], 0, bytes);
+    }
+}
+
 /* ---- A tile ------------------------------------------------------------------------------------------ */
 
-template <class S, bool INSIDE> TT_DEVICE void turn_tile(const TtTask &t, const TurnPlace &at, Word *tile) {
+template <class S, int LOOK> TT_DEVICE void turn_tile(const TtTask &t, const TurnPlace &at, Word *tile) {
+    constexpr bool INSIDE = LOOK == AT_NOTHING;
     if constexpr (S::SRC == TT_ALIGNED)
-        read_chunks<S, INSIDE>(t, at, tile);
+        read_chunks<S, LOOK>(t, at, tile);
     else
-        read_cells<S, INSIDE>(t, at, tile);
+        read_cells<S, LOOK>(t, at, tile);
     __syncthreads();
-    if constexpr (S::DST == TT_ALIGNED && S::WIDTH * S::BYTES % 128 == 0)
+    if (!INSIDE && t.units.divisor)
+        write_run<S>(t, at, tile);
+    else if constexpr (S::DST == TT_ALIGNED && S::WIDTH * S::BYTES % 128 == 0)
         write_chunks<S, INSIDE>(t, at, tile);
     else
         write_words<S, INSIDE>(t, at, tile);
 }
 
-/* INSIDE is a tile that is whole, and of which also nothing that is read for the sake of its alignment lies
- * outside the rows. */
+/* Whether all that a tile at an edge may read lies in an image without gaps, if not in its own part of it. */
+template <class S> TT_DEVICE bool reads_within(const TtTask &t, const TurnPlace &at) {
+    const int channels = S::SRC_PLANES ? (int)t.src.channels.divisor : 1, margin = 32;
+    const int from = at.x0 < 0 ? 0 : at.x0, to = smaller(at.x0 + S::LEAD + S::WIDTH, (int)t.width) - 1;
+    const int64_t first = (S::SRC_PLANES ? divide((uint32_t)from, t.src.channels) : from) * t.src.pitch;
+    const int64_t last = (S::SRC_PLANES ? divide((uint32_t)to, t.src.channels) : to) * t.src.pitch;
+    const int64_t across = (channels - 1) * t.src.plane;
+    const int64_t low = (first < last ? first : last) + (across < 0 ? across : 0) + at.y0 * (int64_t)S::BYTES;
+    const int64_t end = (first < last ? last : first) + (across > 0 ? across : 0) +
+                        smaller(at.y0 + S::HEIGHT, (int)t.height) * (int64_t)S::BYTES;
+    return low >= t.src_low + margin && end + margin <= t.src_end;
+}
+
 template <class S> TT_DEVICE void turn(const TtTask &t, uint32_t block, Word *tile) {
     const Place place = place_of(t, block);
     const TurnPlace at = {place.src, place.dst, place.tx, place.tx * S::WIDTH - S::LEAD,
@@ -345,9 +418,11 @@ template <class S> TT_DEVICE void turn(const TtTask &t, uint32_t block, Word *ti
               behind = S::SRC == TT_ANY ? 4 : 0; /* pixels, so at least bytes */
     if (at.x0 >= 0 && at.x0 + S::LEAD + S::WIDTH <= (int)t.width && at.y0 >= before &&
         at.y0 + S::HEIGHT + behind <= (int)t.height)
-        turn_tile<S, true>(t, at, tile);
+        turn_tile<S, AT_NOTHING>(t, at, tile);
+    else if (reads_within<S>(t, at))
+        turn_tile<S, AT_SIDES>(t, at, tile);
     else
-        turn_tile<S, false>(t, at, tile);
+        turn_tile<S, AT_WORDS>(t, at, tile);
 }
 
 #endif

@@ -149,7 +149,8 @@ static TtStatus run(void *, const TtCudaLaunch *launch) {
 }
 
 /* Turns a picture of some tiles and says what it saw. */
-static void test_pixel(uint32_t bytes, size_t width, size_t height, size_t gap, bool in_list) {
+static void test_pixel(uint32_t bytes, size_t width, size_t height, size_t gap, bool in_list,
+                       double most = 1) {
     size_t pitch = width * bytes + gap, to_pitch = height * bytes + gap;
     uint8_t *from = (uint8_t *)aligned_alloc(64, (pitch * height + 127) / 64 * 64);
     uint8_t *to = (uint8_t *)aligned_alloc(64, (to_pitch * width + 127) / 64 * 64);
@@ -167,10 +168,10 @@ static void test_pixel(uint32_t bytes, size_t width, size_t height, size_t gap, 
     for (const auto &s : seen) {
         printf("%-36s pitches %5zu %5zu  %-10s degree %.2f, at most %.2f\n", kernel_name.c_str(), pitch,
                to_pitch, s.first.c_str(), s.second.sum / (double)s.second.accesses, s.second.worst);
-        EXPECT(s.second.accesses > 500, "%s %s: %zu accesses", kernel_name.c_str(), s.first.c_str(),
+        EXPECT(s.second.accesses > 50, "%s %s: %zu accesses", kernel_name.c_str(), s.first.c_str(),
                s.second.accesses);
         if (free_of_conflicts)
-            EXPECT(s.second.worst == 1, "%s: %s has conflicts of degree %g", kernel_name.c_str(),
+            EXPECT(s.second.worst <= most, "%s: %s has conflicts of degree %g", kernel_name.c_str(),
                    s.first.c_str(), s.second.worst);
     }
     free(from);
@@ -189,6 +190,9 @@ int main() {
             test_pixel(bytes, side + odd, side + 8 - odd, 0, false);
         test_pixel(bytes, side + 2, side + 1, 0, false);
         test_pixel(bytes, side + 1, side + 1, 1, true);
+        /* Rows so short that they are written as one run: a warp's words are of two or three rows of the tile,
+         * which may meet in a bank. Written by themselves, such rows meet in none, and take longer. */
+        test_pixel(bytes, 4099, 65, 0, false, 3);
     }
     return expect_result();
 }

@@ -83,8 +83,10 @@ static void draw_size(TtImage *p) {
         most = 1;
     p->width = 1 + below(kind < 3 ? 40 : 700);
     p->height = 1 + below(kind < 3 ? 40 : 700);
-    if (kind == 7) /* long and thin */
-        p->width = 1 + below(4), p->height = 1 + below(most / 4 + 1);
+    if (kind >= 6) { /* long and thin: a tile has whole rows, or whole columns */
+        p->width = 1 + below(kind == 7 ? 4 : 400);
+        p->height = 1 + below(most / p->width + 1);
+    }
     if (p->width * p->height > most)
         p->height = most / p->width ? most / p->width : 1;
     if (p->width > most)

@@ -72,25 +72,30 @@ void resume(unsigned i) {
     setcontext(&context);
 }
 
-/* One block: every thread in turn up to its next barrier, until all have returned. */
+/* One block: every thread in turn up to its next barrier, until all have returned. Warps come to the block's
+ * barrier after different numbers of their own. */
 void run_block(unsigned threads) {
     for (unsigned i = 0; i < threads; i++) {
-        machine->threads[i].done = false;
+        machine->threads[i].done = machine->threads[i].at_barrier = false;
         machine->threads[i].shuffles = 0;
         machine->accesses[i].clear();
     }
-    for (unsigned left = threads; left;) {
-        unsigned waiting = 0; /* at a barrier of the block */
+    for (unsigned left = threads, waiting = 0; left;) {
         for (unsigned i = 0; i < threads; i++) {
             Thread &t = machine->threads[i];
-            if (t.done)
+            if (t.done || t.at_barrier)
                 continue;
             resume(i);
             left -= t.done;
             waiting += !t.done && t.at_barrier;
         }
-        if (waiting && waiting != threads)
+        if (!waiting || waiting < left)
+            continue;
+        if (left != threads)
             fail("a barrier that some threads do not reach");
+        for (unsigned i = 0; i < threads; i++)
+            machine->threads[i].at_barrier = false;
+        waiting = 0;
     }
 }
 } // namespace
@@ -101,15 +106,19 @@ void __syncthreads() {
 }
 
 void __syncwarp() {
-    machine->threads[threadIdx.x].at_barrier = false;
     leave();
 }
 
-unsigned __shfl_down_sync(unsigned, unsigned v, unsigned down) {
+unsigned __shfl_sync(unsigned, unsigned v, unsigned lane) {
     unsigned self = threadIdx.x, turn = machine->threads[self].shuffles++ % 2;
     machine->threads[self].shown[turn] = v;
     __syncwarp();
-    return self % 32 + down < 32 ? machine->threads[self + down].shown[turn] : v;
+    return machine->threads[self / 32 * 32 + lane % 32].shown[turn];
+}
+
+unsigned __shfl_down_sync(unsigned mask, unsigned v, unsigned down) {
+    unsigned lane = threadIdx.x % 32;
+    return __shfl_sync(mask, v, lane + down < 32 ? lane + down : lane);
 }
 
 unsigned char *shim_shared_memory() {

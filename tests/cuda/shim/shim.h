@@ -30,6 +30,7 @@ void __syncthreads();
 void __syncwarp();
 
 /* The word of the lane `down` further on, or its own past the warp's end. */
+unsigned __shfl_sync(unsigned mask, unsigned v, unsigned lane);
 unsigned __shfl_down_sync(unsigned mask, unsigned v, unsigned down);
 
 /* The block's dynamic shared memory, exactly as large as the launch asked for. */
