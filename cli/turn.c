@@ -112,7 +112,7 @@ static gboolean write_rows(Job *job, Writer *writer, GError **error) {
                 return FALSE;
         while (band.height);
     }
-    return writer->format->finish(writer, error);
+    return !writer->format->finish || writer->format->finish(writer, error);
 }
 
 static gboolean write_turned(Job *job, GError **error) {

@@ -183,7 +183,8 @@ static gboolean stream_next(Turned *t, TtImage *band, GError **error) {
     if (tt_orient(&source, band, t->turn, &t->how))
         return library_fault(error);
     t->complete = t->next_row + rows == t->result.height;
-    return !t->complete || !on_last_page(t) || t->reader->format->read_end(t->reader, error);
+    return !t->complete || !on_last_page(t) || !t->reader->format->read_end ||
+           t->reader->format->read_end(t->reader, error);
 }
 
 static gboolean fill_frame(Turned *t, GError **error) {
@@ -198,7 +199,7 @@ static gboolean fill_frame(Turned *t, GError **error) {
     }
     t->complete = TRUE;
     g_clear_pointer(&t->source_band.data, g_free);
-    return !on_last_page(t) || t->reader->format->read_end(t->reader, error);
+    return !on_last_page(t) || !t->reader->format->read_end || t->reader->format->read_end(t->reader, error);
 }
 
 static gboolean frame_next(Turned *t, TtImage *band, GError **error) {

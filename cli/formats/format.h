@@ -30,6 +30,7 @@ typedef struct {
     gboolean anywhere; /* read_rect works; otherwise read_rows, in order and once */
     gsize held;        /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
+    gboolean decodes_tiles; /* whole ones, whatever part of them is read */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
     gboolean damaged;              /* that is what is damaged in the file, or should not be there */
     const char
@@ -55,7 +56,7 @@ struct Format {
     gboolean (*read_rows)(Reader *reader, const TtImage *rows, GError **error);
     /* r is in the coordinates of page under page, and lies in one page. */
     gboolean (*read_rect)(Reader *reader, TtRect r, const TtImage *into, GError **error);
-    /* All rows are read: checks what follows them in the file. */
+    /* All rows are read in order: checks what follows them in the file. May be NULL. */
     gboolean (*read_end)(Reader *reader, GError **error);
     void (*close)(Reader *reader);
 
@@ -63,8 +64,8 @@ struct Format {
      * the turn includes the tag, which becomes 1. The file stays the caller's. */
     Writer *(*create)(FILE *file, Reader *source, TtOrientation turn, gboolean tag_used, GError **error);
     gboolean (*write_rows)(Writer *writer, const TtImage *rows, GError **error);
-    gboolean (*finish)(Writer *writer, GError **error);
-    void (*dispose)(Writer *writer); /* after finish, or instead of it */
+    gboolean (*finish)(Writer *writer, GError **error); /* may be NULL */
+    void (*dispose)(Writer *writer);                    /* after finish, or instead of it */
 };
 
 /* The formats one after another, and NULL behind the last. */

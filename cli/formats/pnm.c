@@ -285,7 +285,7 @@ static gboolean read_rows(Reader *reader, const TtImage *rows, GError **error) {
 
 static gboolean read_end(Reader *reader, GError **error) {
     PnmReader *r = (PnmReader *)reader;
-    return r->reader.anywhere || only_blanks_follow(r->file) || more_follows(error);
+    return only_blanks_follow(r->file) || more_follows(error);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
@@ -327,6 +327,8 @@ static void write_text(PnmWriter *w, const guint8 *row) {
 static gboolean write_rows(Writer *writer, const TtImage *rows, GError **error) {
     PnmWriter *w = (PnmWriter *)writer;
     gsize bytes = (rows->width * rows->channels * rows->sample_bits + 7) / 8;
+    if (!w->as_text && !w->start)
+        return bare_rows_write(w->file, rows, error);
     for (gsize y = 0; y < rows->height; y++, w->next_row++) {
         const guint8 *row = (const guint8 *)rows->data + (ptrdiff_t)y * rows->pitch;
         gboolean placed =
@@ -337,12 +339,6 @@ static gboolean write_rows(Writer *writer, const TtImage *rows, GError **error) 
         if (!placed || (!w->as_text && fwrite(row, 1, bytes, w->file) != bytes) || ferror(w->file))
             return system_fault(error, "write the output", errno);
     }
-    return TRUE;
-}
-
-static gboolean finish(Writer *writer, GError **error) {
-    (void)writer;
-    (void)error;
     return TRUE;
 }
 
@@ -362,6 +358,5 @@ const Format pnm_format = {
     .close = close_pnm,
     .create = create,
     .write_rows = write_rows,
-    .finish = finish,
     .dispose = dispose,
 };

@@ -57,12 +57,6 @@ static gboolean read_rect(Reader *reader, TtRect rect, const TtImage *into, GErr
     return bare_rows_read(&((RawReader *)reader)->rows, rect, into, error);
 }
 
-static gboolean read_end(Reader *reader, GError **error) {
-    (void)reader;
-    (void)error;
-    return TRUE;
-}
-
 static void close_raw(Reader *reader) {
     g_free(reader);
 }
@@ -79,18 +73,7 @@ static Writer *create(FILE *file, Reader *source, TtOrientation turn, gboolean t
 }
 
 static gboolean write_rows(Writer *writer, const TtImage *rows, GError **error) {
-    RawWriter *w = (RawWriter *)writer;
-    gsize bytes = rows->width * rows->sample_bits / 8;
-    for (gsize y = 0; y < rows->height; y++)
-        if (fwrite((guint8 *)rows->data + (ptrdiff_t)y * rows->pitch, 1, bytes, w->file) != bytes)
-            return system_fault(error, "write the output", errno);
-    return TRUE;
-}
-
-static gboolean finish(Writer *writer, GError **error) {
-    (void)writer;
-    (void)error;
-    return TRUE;
+    return bare_rows_write(((RawWriter *)writer)->file, rows, error);
 }
 
 static void dispose(Writer *writer) {
@@ -104,10 +87,8 @@ const Format raw_format = {
     .probe = probe,
     .open = open_raw,
     .read_rect = read_rect,
-    .read_end = read_end,
     .close = close_raw,
     .create = create,
     .write_rows = write_rows,
-    .finish = finish,
     .dispose = dispose,
 };
