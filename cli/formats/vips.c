@@ -15,6 +15,8 @@
 
 #include "../say.h"
 #include "orientation_tag.h"
+#include "tiff_blocks.h"
+#include "vips_bare.h"
 #include "vips_library.h"
 #include "vips_saving.h"
 
@@ -23,7 +25,8 @@ typedef struct {
     const ForeignFormat *format;
     FILE *file;
     VipsImage *image; /* page under page */
-    VipsRegion *region;
+    VipsAccess access;
+    BareBlocks bare; /* where the pixels lie, if they lie there as they are */
     gsize pixel_bytes, next_row;
     gboolean strip;
     VipsFailOn fail_on;
@@ -122,7 +125,7 @@ static VipsImage *load(const ForeignReader *r, gboolean all, int *pages, GError 
               operation ? "write" : "read");
         goto out;
     }
-    vips.object_set(operation, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", r->fail_on, NULL);
+    vips.object_set(operation, "access", r->access, "fail_on", r->fail_on, NULL);
     if (all)
         vips.object_set(operation, "page", 0, "n", -1, NULL);
     if (!set_source(operation, fileno(r->file)) || vips.object_build((VipsObject *)operation)) {
@@ -212,11 +215,34 @@ static void describe(ForeignReader *r) {
     reader->shape = tt_image(NULL, (ptrdiff_t)(r->pixel_bytes * (gsize)image->Xsize), (gsize)image->Xsize,
                              (gsize)image->Ysize / reader->pages, (guint32)image->Bands, (guint32)sample * 8);
     reader->tag = tag_of(r);
-    reader->anywhere = !vips.image_is_sequential(r->image);
     reader->tile_width = r->saving.tile_width;
     reader->tile_height = r->saving.tile_height;
     reader->loss = r->saving.loss->len ? r->saving.loss->str : NULL;
     reader->may_change = r->saving.may_change;
+}
+
+static gboolean is_native(const ForeignFormat *format) {
+    return !strcmp(format->load, "vipsload");
+}
+
+/* Pixels that lie in the file as they are need no decoding. */
+static void find_bare_pixels(ForeignReader *r) {
+    if (r->reader.pages > 1)
+        return;
+    if (g_str_has_prefix(r->format->load, "tiff"))
+        tiff_blocks_find(r->file, &r->reader.shape, &r->bare);
+    else if (is_native(r->format))
+        native_pixels_find(r->file, r->image, &r->bare);
+}
+
+/* Tiles that must be decoded can be had in any order. */
+static gboolean open_tiles(ForeignReader *r, GError **error) {
+    int pages = 1;
+    if (!r->saving.tile_width || r->bare.starts || r->reader.pages > 1)
+        return TRUE;
+    r->access = VIPS_ACCESS_RANDOM;
+    vips.object_unref(r->image);
+    return (r->image = load(r, FALSE, &pages, error)) != NULL;
 }
 
 /* libvips reads on from where it left the file, which the look at the header moves. */
@@ -239,13 +265,22 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     r->strip = options->strip;
     /* libjpeg only warns of pixels that it makes up for missing ones. */
     r->fail_on = strcmp(self->name, "JPEG") ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_WARNING;
-    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error)) {
-        foreign_close(&r->reader);
-        return NULL;
-    }
+    r->access = VIPS_ACCESS_SEQUENTIAL;
+    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error))
+        goto failed;
     describe(r);
-    r->region = vips.region_new(r->image);
+    off_t position = lseek(fileno(r->file), 0, SEEK_CUR);
+    find_bare_pixels(r);
+    lseek(fileno(r->file), position, SEEK_SET);
+    if (!open_tiles(r, error))
+        goto failed;
+    r->reader.anywhere = r->bare.starts || !vips.image_is_sequential(r->image);
+    r->reader.decodes_tiles = r->access == VIPS_ACCESS_RANDOM;
     return &r->reader;
+
+failed:
+    foreign_close(&r->reader);
+    return NULL;
 }
 
 /* Whether a failure was libjpeg's warning of bytes that it passed over, which as a rule do no harm. */
@@ -254,47 +289,68 @@ static gboolean only_passed_over(ForeignReader *r, const char *message) {
 }
 
 /* Loads once more, without minding warnings, and reads to where the first reading stopped. */
-static gboolean read_on_leniently(ForeignReader *r, const VipsRect *wanted, GError **error) {
+static gboolean read_on_leniently(ForeignReader *r, VipsRegion **region, const VipsRect *wanted,
+                                  GError **error) {
     int pages;
     enum { ROWS = 16 };
     say_warning(r->reader.path,
                 "has bytes that are no part of its picture, which may be damaged: look at it");
     r->fail_on = VIPS_FAIL_ON_ERROR;
-    vips.object_unref(r->region);
+    vips.object_unref(*region);
     vips.object_unref(r->image);
-    r->region = NULL;
+    *region = NULL;
     if (!(r->image = load(r, FALSE, &pages, error)))
         return FALSE;
-    r->region = vips.region_new(r->image);
+    *region = vips.region_new(r->image);
     VipsRect rows = {0, 0, r->image->Xsize, ROWS};
     for (; rows.top + ROWS <= wanted->top; rows.top += ROWS)
-        if (vips.region_prepare(r->region, &rows))
+        if (vips.region_prepare(*region, &rows))
             return unreadable(error);
-    return !vips.region_prepare(r->region, wanted) || unreadable(error);
+    return !vips.region_prepare(*region, wanted) || unreadable(error);
 }
 
-static gboolean prepare(ForeignReader *r, const VipsRect *wanted, GError **error) {
-    if (!vips.region_prepare(r->region, wanted))
+static gboolean prepare(ForeignReader *r, VipsRegion **region, const VipsRect *wanted, GError **error) {
+    if (!vips.region_prepare(*region, wanted))
         return TRUE;
     char *message = vips_library_message();
     gboolean good = only_passed_over(r, message)
-                        ? read_on_leniently(r, wanted, error)
+                        ? read_on_leniently(r, region, wanted, error)
                         : fault(error, STATUS_FAILED, "cannot be read (%s): restore it from a copy", message);
     g_free(message);
     return good;
 }
 
+/* Decodes a row of tiles at a time: libvips would keep as much as it is asked for at once. */
+static gboolean decode_rect(ForeignReader *r, VipsRegion **region, TtRect rect, const TtImage *into,
+                            GError **error) {
+    gsize step = r->access == VIPS_ACCESS_RANDOM ? r->saving.tile_height : rect.height;
+    for (gsize y = rect.y, end; y < rect.y + rect.height; y = end) {
+        end = MIN((y / step + 1) * step, rect.y + rect.height);
+        if (step == rect.height)
+            end = rect.y + rect.height;
+        VipsRect wanted = {(int)rect.x, (int)y, (int)rect.width, (int)(end - y)};
+        if (!prepare(r, region, &wanted, error))
+            return FALSE;
+        const VipsRect *valid = &(*region)->valid;
+        const guint8 *from = (*region)->data + (gsize)(wanted.top - valid->top) * (gsize)(*region)->bpl +
+                             (gsize)(wanted.left - valid->left) * r->pixel_bytes;
+        for (; y < end; y++, from += (*region)->bpl)
+            memcpy((guint8 *)into->data + (ptrdiff_t)(y - rect.y) * into->pitch, from,
+                   rect.width * r->pixel_bytes);
+    }
+    return TRUE;
+}
+
+/* A region belongs to the thread that made it, and reads come from several, one after another. */
 gboolean foreign_read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
     ForeignReader *r = (ForeignReader *)reader;
-    VipsRect wanted = {(int)rect.x, (int)rect.y, (int)rect.width, (int)rect.height};
-    if (!prepare(r, &wanted, error))
-        return FALSE;
-    const VipsRect *valid = &r->region->valid;
-    const guint8 *from = r->region->data + (gsize)(wanted.top - valid->top) * (gsize)r->region->bpl +
-                         (gsize)(wanted.left - valid->left) * r->pixel_bytes;
-    for (gsize y = 0; y < rect.height; y++, from += r->region->bpl)
-        memcpy((guint8 *)into->data + (ptrdiff_t)y * into->pitch, from, rect.width * r->pixel_bytes);
-    return TRUE;
+    if (r->bare.starts)
+        return bare_blocks_read(&r->bare, (gsize)r->image->Xsize, rect, into, error);
+    VipsRegion *region = vips.region_new(r->image);
+    gboolean good = decode_rect(r, &region, rect, into, error);
+    if (region)
+        vips.object_unref(region);
+    return good;
 }
 
 gboolean foreign_read_rows(Reader *reader, const TtImage *rows, GError **error) {
@@ -304,19 +360,12 @@ gboolean foreign_read_rows(Reader *reader, const TtImage *rows, GError **error) 
     return foreign_read_rect(reader, rect, rows, error);
 }
 
-gboolean foreign_read_end(Reader *reader, GError **error) {
-    (void)reader;
-    (void)error;
-    return TRUE;
-}
-
 void foreign_close(Reader *reader) {
     ForeignReader *r = (ForeignReader *)reader;
-    if (r->region)
-        vips.object_unref(r->region);
     if (r->image)
         vips.object_unref(r->image);
     saving_clear(&r->saving);
+    bare_blocks_clear(&r->bare);
     g_free(r);
     g_rec_mutex_unlock(&one_file);
 }
@@ -581,6 +630,10 @@ out:
     return good;
 }
 
+static gboolean save_pixel(gpointer writer, GError **error) {
+    return save(writer, error);
+}
+
 static gpointer run_saver(gpointer data) {
     ForeignWriter *w = data;
     GError *fault = NULL;
@@ -605,6 +658,12 @@ Writer *foreign_create(FILE *file, Reader *reader, TtOrientation turn, gboolean 
     w->row_bytes = (gsize)w->image->Xsize * source->pixel_bytes;
     g_mutex_init(&w->lock);
     g_cond_init(&w->changed);
+    gboolean native = is_native(source->format);
+    if (native || (source->bare.starts && !source->saving.tile_width)) {
+        Writer *bare = bare_create(file, w->image, !native, save_pixel, w, error);
+        foreign_dispose(&w->writer);
+        return bare;
+    }
     vips.image_generate(w->image, NULL, bring_rows, NULL, w, NULL);
     if ((w->thread = g_thread_try_new("saver", run_saver, w, error)))
         return &w->writer;

@@ -81,7 +81,6 @@ static Reader *refuse(const Format *self, FILE *file, const char *path, const Op
                    .open = foreign_open,                                                                     \
                    .read_rows = foreign_read_rows,                                                           \
                    .read_rect = foreign_read_rect,                                                           \
-                   .read_end = foreign_read_end,                                                             \
                    .close = foreign_close,                                                                   \
                    .create = foreign_create,                                                                 \
                    .write_rows = foreign_write_rows,                                                         \

@@ -25,7 +25,6 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
                      GError **error);
 gboolean foreign_read_rows(Reader *reader, const TtImage *rows, GError **error);
 gboolean foreign_read_rect(Reader *reader, TtRect r, const TtImage *into, GError **error);
-gboolean foreign_read_end(Reader *reader, GError **error);
 void foreign_close(Reader *reader);
 Writer *foreign_create(FILE *file, Reader *source, TtOrientation turn, gboolean tag_used, GError **error);
 gboolean foreign_write_rows(Writer *writer, const TtImage *rows, GError **error);
