@@ -51,7 +51,7 @@ static gboolean nothing_to_do(const Job *job) {
 
 /* Waits for the memory that the turn will hold, while other files may have the core. */
 static gboolean take_memory(Job *job, GError **error) {
-    gsize bytes = turned_memory(job->reader, job->turn);
+    gsize bytes = turned_memory(job->reader, job->turn, job->options);
     if (job->options->in_place)
         bytes += job->reader->held; /* the copy, which is decoded as the original was */
     cores_leave(job->options->cores);
@@ -105,7 +105,8 @@ static gboolean copy_bytes(FILE *from, FILE *to, GError **error) {
 static gboolean write_rows(Job *job, Writer *writer, GError **error) {
     TtImage band;
     for (guint pass = 0; pass < writer->passes; pass++) {
-        turned_rewind(job->turned);
+        if (!turned_rewind(job->turned))
+            return fault(error, STATUS_FAILED, "cannot be read once more: free memory");
         do
             if (!turned_next(job->turned, &band, error) ||
                 (band.height && !writer->format->write_rows(writer, &band, error)))
@@ -119,8 +120,9 @@ static gboolean write_turned(Job *job, GError **error) {
     job->turned = turned_new(job->reader, job->turn, job->options, job->cancel, error);
     if (!job->turned)
         return FALSE;
-    if (turned_where(job->turned))
-        say_note(job->task->input, "%s", turned_where(job->turned));
+    char *way = turned_way(job->turned);
+    say_note(job->task->input, "turned %s", way);
+    g_free(way);
     Writer *writer =
         job->reader->format->create(job->output.file, job->reader, job->turn, job->tag_used, error);
     if (!writer)

@@ -1,73 +1,68 @@
 /* SPDX-License-Identifier: MIT
  *
- * Three ways from a source to turned rows:
+ * Two ways from a source to turned rows:
  *
- *   walk     a source that can be read anywhere, in the pieces of tt_plan()
- *   stream   one that comes in order, and a turn that keeps the order of rows: band by band
+ *   walk     a source that can be read anywhere, or a turn that keeps the order of rows: in pieces
  *   frame    one that comes in order, and any other turn: all rows go into a frame first
+ *
+ * On both, rows are read, turned and taken at the same time where there are cores for it, except that a frame
+ * must have all rows before the first can be taken.
  */
 #include "turned.h"
 
+#include "beside.h"
 #include "say.h"
-
-/* Bytes of a piece and its turned twin, from a file and from memory, where large pieces gain nothing. */
-static const gsize piece_limit = 64 << 20, held_piece_limit = 4 << 20;
+#include "walk.h"
 
 struct Turned {
     Reader *reader;
     TtOrientation turn;
     const Options *options;
-    TtOptions how;
     const volatile int *cancel;
     TtImage result; /* of a page, as all below */
     gsize page, next_row;
 
-    TtImage source_band, result_band; /* buffers */
-    TtPlan plan;                      /* walk */
-    gsize next_piece;
-    TtFrame *frame;    /* frame */
-    gboolean complete; /* stream, frame: all rows of the source were read */
-};
+    Walk *walk;
 
-static gsize smaller(gsize a, gsize b) {
-    return a < b ? a : b;
-}
+    TtFrame *frame;
+    gboolean complete; /* all rows of the source are in it */
+    TtImage bands[2];  /* buffers: one is moved into the frame or out of it, while the other is used */
+    gsize next_band;
+    Beside moving;
+    GError *fault; /* of that move */
+    TtImage moved;
+    gsize moved_to; /* row of the source, or of the result */
+};
 
 static gsize row_bytes(const TtImage *image) {
     return (image->width * image->channels * image->sample_bits + 7) / 8;
-}
-
-static gboolean comes_in_order(const Turned *t) {
-    return !t->reader->anywhere;
 }
 
 static gboolean keeps_order(TtOrientation o) {
     return o == TT_NONE || o == TT_FLIPH;
 }
 
-static gboolean make_band(TtImage *band, const TtImage *like, gsize width, gsize height, GError **error) {
-    *band = *like;
-    band->width = width;
-    band->height = height;
-    band->pitch = (ptrdiff_t)row_bytes(band);
-    band->data = g_try_malloc_n(height, (gsize)band->pitch);
-    return band->data ||
-           fault(error, STATUS_FAILED, "needs %.1f MB of memory for a band, which the system has not",
-                 (double)band->pitch * (double)height / 1e6);
+static gboolean needs_frame(const Reader *reader, TtOrientation turn, const Options *options) {
+    return reader->anywhere ? reader->format->read_rows && !walk_suits(reader, turn, options)
+                            : !keeps_order(turn);
 }
 
-static gboolean start_walk(Turned *t, GError **error) {
-    gsize held = t->reader->held, limit = t->options->memory_limit;
-    TtPlanOptions options = {sizeof(options), held ? held_piece_limit : piece_limit, t->reader->tile_width,
-                             t->reader->tile_height, TRUE};
-    if (limit)
-        options.memory_limit = smaller(options.memory_limit, limit > held ? limit - held : 1);
-    if (tt_plan(&t->reader->shape, t->turn, &options, &t->plan))
-        return fault(error, STATUS_FAILED, "%s: raise --memory-limit", tt_last_error());
-    gsize width = t->plan.width, height = t->plan.height; /* of the largest piece */
-    gboolean swap = tt_swaps_axes(t->turn);
-    return make_band(&t->source_band, &t->reader->shape, width, height, error) &&
-           make_band(&t->result_band, &t->result, swap ? height : width, swap ? width : height, error);
+static gboolean make_bands(Turned *t, const TtImage *like, gsize height, GError **error) {
+    for (int i = 0; i < 2; i++) {
+        t->bands[i] = *like;
+        t->bands[i].height = height;
+        t->bands[i].pitch = (ptrdiff_t)row_bytes(like);
+        t->bands[i].data = g_try_malloc_n(height, row_bytes(like));
+        if (!t->bands[i].data)
+            return fault(error, STATUS_FAILED, "needs %.1f MB of memory for a band, which the system has not",
+                         (double)row_bytes(like) * (double)height / 1e6);
+    }
+    return TRUE;
+}
+
+static void free_bands(Turned *t) {
+    g_clear_pointer(&t->bands[0].data, g_free);
+    g_clear_pointer(&t->bands[1].data, g_free);
 }
 
 static gboolean start_frame(Turned *t, GError **error) {
@@ -80,49 +75,35 @@ static gboolean start_frame(Turned *t, GError **error) {
     TtStatus status = tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
     if (status == TT_ERROR_MEMORY)
         return fault(error, STATUS_FAILED, "%s: raise --memory-limit or free memory", tt_last_error());
-    if (status)
-        return library_fault(error);
-    gsize most = 0;
-    for (gsize y = 0, end; y < t->reader->shape.height; y = end) {
-        end = tt_frame_cut(t->frame, y);
-        most = MAX(most, end - y);
-    }
-    gsize rows = (4 << 20) / row_bytes(&t->result);
-    return make_band(&t->source_band, &t->reader->shape, t->reader->shape.width, most, error) &&
-           make_band(&t->result_band, &t->result, t->result.width, smaller(MAX(rows, 1), t->result.height),
-                     error);
-}
-
-static gboolean start_stream(Turned *t, GError **error) {
-    gsize rows = smaller(MAX((1 << 20) / row_bytes(&t->result), 1), t->result.height);
-    return make_band(&t->source_band, &t->reader->shape, t->reader->shape.width, rows, error) &&
-           make_band(&t->result_band, &t->result, t->result.width, rows, error);
+    return !status || library_fault(error);
 }
 
 static gboolean start_page(Turned *t, GError **error) {
-    t->next_row = t->next_piece = 0;
+    t->next_row = 0;
     t->complete = FALSE;
-    return !comes_in_order(t)     ? start_walk(t, error)
-           : keeps_order(t->turn) ? start_stream(t, error)
-                                  : start_frame(t, error);
+    if (needs_frame(t->reader, t->turn, t->options))
+        return start_frame(t, error);
+    t->walk = walk_new(t->reader, t->page, t->turn, t->options, t->cancel, error);
+    return t->walk != NULL;
 }
 
 static void end_page(Turned *t) {
+    beside_wait(&t->moving);
+    g_clear_error(&t->fault);
+    g_clear_pointer(&t->walk, walk_free);
     g_clear_pointer(&t->frame, tt_frame_free);
-    g_clear_pointer(&t->source_band.data, g_free);
-    g_clear_pointer(&t->result_band.data, g_free);
+    free_bands(t);
 }
 
 static gboolean on_last_page(const Turned *t) {
     return t->page + 1 == t->reader->pages;
 }
 
-gsize turned_memory(const Reader *reader, TtOrientation turn) {
+gsize turned_memory(const Reader *reader, TtOrientation turn, const Options *options) {
     gsize row = row_bytes(&reader->shape), height = reader->shape.height;
-    gsize whole = row > G_MAXSIZE / 2 / height ? G_MAXSIZE / 2 : row * height;
-    if (reader->anywhere)
-        return reader->held + smaller(reader->held ? held_piece_limit : piece_limit, 2 * whole);
-    return keeps_order(turn) ? 0 : whole;
+    if (needs_frame(reader, turn, options))
+        return row > G_MAXSIZE / 2 / height ? G_MAXSIZE / 2 : row * height;
+    return walk_memory(reader, turn, options);
 }
 
 Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
@@ -131,11 +112,11 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
     t->reader = reader;
     t->turn = turn;
     t->options = options;
-    t->how = (TtOptions){sizeof(t->how), options->backend, (guint)options->threads, options->device};
     t->cancel = cancel;
     t->result = reader->shape;
     t->result.width = tt_swaps_axes(turn) ? reader->shape.height : reader->shape.width;
     t->result.height = tt_swaps_axes(turn) ? reader->shape.width : reader->shape.height;
+    beside_init(&t->moving, options->cores);
     if (start_page(t, error))
         return t;
     turned_free(t);
@@ -144,6 +125,7 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
 
 void turned_free(Turned *t) {
     end_page(t);
+    beside_clear(&t->moving);
     g_free(t);
 }
 
@@ -151,65 +133,118 @@ TtImage turned_shape(const Turned *t) {
     return t->result;
 }
 
-const char *turned_where(const Turned *t) {
-    return tt_frame_store(t->frame) == TT_STORE_SPILL ? tt_frame_where(t->frame) : NULL;
+char *turned_way(const Turned *t) {
+    gsize bytes, pieces;
+    if (t->frame)
+        return g_strdup_printf("held as a whole, since %s: %s",
+                               t->reader->anywhere ? "the memory is too little for a column of its tiles"
+                                                   : "its rows come in order",
+                               tt_frame_where(t->frame));
+    pieces = walk_pieces(t->walk, &bytes);
+    return g_strdup_printf("in %" G_GSIZE_FORMAT " pieces of %.1f MB, since %s", pieces, (double)bytes / 1e6,
+                           t->reader->anywhere ? "it can be read anywhere"
+                                               : "this turn keeps the order of its rows");
 }
 
-static TtImage band_of(const TtImage *buffer, gsize width, gsize height) {
-    TtImage band = *buffer;
-    band.width = width;
-    band.height = height;
-    band.pitch = (ptrdiff_t)row_bytes(&band);
+/* ---- Through a frame ---------------------------------------------------------------------------------- */
+
+static void put(gpointer data) {
+    Turned *t = data;
+    if (tt_frame_put(t->frame, &t->moved, 0, t->moved_to))
+        library_fault(&t->fault);
+}
+
+static void take(gpointer data) {
+    Turned *t = data;
+    TtRect rows = {0, t->moved_to, t->result.width, t->moved.height};
+    if (tt_frame_read(t->frame, rows, &t->moved))
+        library_fault(&t->fault);
+}
+
+static gboolean end_move(Turned *t, GError **error) {
+    beside_wait(&t->moving);
+    if (!t->fault)
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&t->fault));
+    return FALSE;
+}
+
+static gboolean start_move(Turned *t, void (*move)(gpointer), const TtImage *band, gsize row,
+                           GError **error) {
+    if (!end_move(t, error))
+        return FALSE;
+    t->moved = *band;
+    t->moved_to = row;
+    beside_start(&t->moving, move, t);
+    return TRUE;
+}
+
+static gboolean read_band(Turned *t, gsize y, const TtImage *band, GError **error) {
+    TtRect r = {0, y + t->page * t->reader->shape.height, band->width, band->height};
+    return t->reader->anywhere ? t->reader->format->read_rect(t->reader, r, band, error)
+                               : t->reader->format->read_rows(t->reader, band, error);
+}
+
+/* A band is put while the next one is read. */
+static gboolean fill_frame(Turned *t, GError **error) {
+    gsize height = t->reader->shape.height, most = 0, end;
+    for (gsize y = 0; y < height; y = end) {
+        end = tt_frame_cut(t->frame, y);
+        most = MAX(most, end - y);
+    }
+    if (!make_bands(t, &t->reader->shape, most, error))
+        return FALSE;
+    for (gsize y = 0, i = 0; y < height; y = end, i++) {
+        if (*t->cancel)
+            return fault(error, STATUS_SIGNAL, "interrupted");
+        end = tt_frame_cut(t->frame, y);
+        TtImage band = t->bands[i % 2];
+        band.height = end - y;
+        if (!read_band(t, y, &band, error) || !start_move(t, put, &band, y, error))
+            return FALSE;
+    }
+    if (!end_move(t, error))
+        return FALSE;
+    t->complete = TRUE;
+    free_bands(t);
+    const Reader *reader = t->reader;
+    return reader->anywhere || !on_last_page(t) || !reader->format->read_end ||
+           reader->format->read_end(t->reader, error);
+}
+
+static TtImage result_band(const Turned *t, gsize row) {
+    TtImage band = t->bands[t->next_band % 2];
+    band.height = MIN(band.height, t->result.height - row);
     return band;
 }
 
-static gboolean walk_next(Turned *t, TtImage *band, GError **error) {
-    TtRect from, to;
-    tt_plan_piece(&t->plan, t->next_piece++, &from, &to);
-    TtImage source = band_of(&t->source_band, from.width, from.height);
-    *band = band_of(&t->result_band, to.width, to.height);
-    from.y += t->page * t->reader->shape.height;
-    if (!t->reader->format->read_rect(t->reader, from, &source, error))
-        return FALSE;
-    return !tt_orient(&source, band, t->turn, &t->how) || library_fault(error);
-}
-
-static gboolean stream_next(Turned *t, TtImage *band, GError **error) {
-    gsize rows = smaller(t->source_band.height, t->result.height - t->next_row);
-    TtImage source = band_of(&t->source_band, t->reader->shape.width, rows);
-    *band = band_of(&t->result_band, t->result.width, rows);
-    if (!t->reader->format->read_rows(t->reader, &source, error))
-        return FALSE;
-    if (tt_orient(&source, band, t->turn, &t->how))
-        return library_fault(error);
-    t->complete = t->next_row + rows == t->result.height;
-    return !t->complete || !on_last_page(t) || !t->reader->format->read_end ||
-           t->reader->format->read_end(t->reader, error);
-}
-
-static gboolean fill_frame(Turned *t, GError **error) {
-    gsize height = t->reader->shape.height;
-    for (gsize y = 0, end; y < height; y = end) {
-        end = tt_frame_cut(t->frame, y);
-        TtImage source = band_of(&t->source_band, t->reader->shape.width, end - y);
-        if (!t->reader->format->read_rows(t->reader, &source, error))
-            return FALSE;
-        if (tt_frame_put(t->frame, &source, 0, y))
-            return library_fault(error);
-    }
-    t->complete = TRUE;
-    g_clear_pointer(&t->source_band.data, g_free);
-    return !on_last_page(t) || !t->reader->format->read_end || t->reader->format->read_end(t->reader, error);
-}
-
+/* The next band is taken while the last one is used. */
 static gboolean frame_next(Turned *t, TtImage *band, GError **error) {
     if (!t->complete && !fill_frame(t, error))
         return FALSE;
-    gsize rows = smaller(t->result_band.height, t->result.height - t->next_row);
-    *band = band_of(&t->result_band, t->result.width, rows);
-    TtRect r = {0, t->next_row, t->result.width, rows};
-    return !tt_frame_read(t->frame, r, band) || library_fault(error);
+    if (!t->bands[0].data) {
+        gsize rows = MAX((2 << 20) / row_bytes(&t->result), 1);
+        if (!make_bands(t, &t->result, MIN(rows, t->result.height), error))
+            return FALSE;
+    }
+    if (t->next_row == 0) {
+        t->next_band = 0;
+        *band = result_band(t, 0);
+        if (!start_move(t, take, band, 0, error))
+            return FALSE;
+    }
+    *band = result_band(t, t->next_row);
+    if (!end_move(t, error))
+        return FALSE;
+    t->next_band++;
+    gsize next = t->next_row + band->height;
+    if (next == t->result.height)
+        return TRUE;
+    TtImage following = result_band(t, next);
+    return start_move(t, take, &following, next, error);
 }
+
+/* ---- Both --------------------------------------------------------------------------------------------- */
 
 gboolean turned_next(Turned *t, TtImage *band, GError **error) {
     *band = t->result;
@@ -224,17 +259,24 @@ gboolean turned_next(Turned *t, TtImage *band, GError **error) {
     }
     if (*t->cancel)
         return fault(error, STATUS_SIGNAL, "interrupted");
-    gboolean good = !comes_in_order(t) ? walk_next(t, band, error)
-                    : t->frame         ? frame_next(t, band, error)
-                                       : stream_next(t, band, error);
-    if (good)
-        t->next_row += band->height;
-    return good;
+    if (!(t->walk ? walk_next(t->walk, band, error) : frame_next(t, band, error)))
+        return FALSE;
+    t->next_row += band->height;
+    return TRUE;
 }
 
 gboolean turned_rewind(Turned *t) {
-    if (comes_in_order(t) && (t->page || (!t->frame && t->next_row)))
+    gboolean nothing_read = !t->page && !t->next_row;
+    if (nothing_read)
+        return TRUE;
+    if (!t->reader->anywhere && (t->page || !t->frame))
         return FALSE;
-    t->page = t->next_row = t->next_piece = 0;
+    if (t->walk || t->page) {
+        end_page(t);
+        t->page = 0;
+        return start_page(t, NULL);
+    }
+    beside_wait(&t->moving);
+    t->next_row = 0;
     return TRUE;
 }

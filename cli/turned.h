@@ -17,19 +17,20 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
                    GError **error);
 
 /* The bytes of pixels that a turn of this picture holds at once, beside a few bands. */
-gsize turned_memory(const Reader *reader, TtOrientation turn);
+gsize turned_memory(const Reader *reader, TtOrientation turn, const Options *options);
+
+/* How the turn is made and why, for a note. Free it with g_free(). */
+char *turned_way(const Turned *turned);
 
 /* The picture, or each of its pages, as it comes out; its data is NULL. */
 TtImage turned_shape(const Turned *turned);
-
-/* Where the picture waits for its last row, and why there; NULL if that is in memory, or it need not wait. */
-const char *turned_where(const Turned *turned);
 
 /* The next band of rows, page after page, as many as suit the source, in memory that is the band's until the
  * next call; FALSE with *band empty (a height of 0) after the last row. */
 gboolean turned_next(Turned *turned, TtImage *band, GError **error);
 
-/* Back to the first row. FALSE if the source went by and cannot be read again. */
+/* Back to the first row. FALSE if the source went by and cannot be read again, or the system has
+ * too little memory. */
 gboolean turned_rewind(Turned *turned);
 
 void turned_free(Turned *turned);

@@ -30,7 +30,7 @@ typedef struct {
     gboolean anywhere; /* read_rect works; otherwise read_rows, in order and once */
     gsize held;        /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
-    gboolean decodes_tiles; /* whole ones, whatever part of them is read */
+    gboolean decodes_tiles;        /* whole ones, whatever part of them is read */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
     gboolean damaged;              /* that is what is damaged in the file, or should not be there */
     const char

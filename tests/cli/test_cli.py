@@ -597,7 +597,8 @@ class Talk(CommandTest):
         self.write("in.png", pngs.png(5, 3))
         result = self.run_command("-v", "--rotate", "90", "-o", "out.png", "in.png")
         self.assertEqual(result.returncode, 0)
-        self.assertEqual(result.stderr.decode(), "imgtranspose: in.png: 5 x 3, rot90 -> out.png\n")
+        self.assertEqual(result.stderr.decode(), "imgtranspose: in.png: turned held as a whole, since its rows come in order: 0.0 MB in memory\n"
+                         "imgtranspose: in.png: 5 x 3, rot90 -> out.png\n")
 
     def test_names_are_shown_on_one_line(self):
         self.fails(1, "-o", "x", "a\nb\x1b[31m.png", says=("a\\x0ab\\x1b[31m.png",))
