@@ -37,6 +37,8 @@ enum {
     PULL_PITCH = TT_TILE_COLUMNS + 64, /* an odd number of lines: rows fall into different cache sets */
     PACKED_PULL = 128,                 /* for packed samples: rows of 1 bit, half as many of 2 ... */
     PACKED_PITCH = 80,                 /* ... of 16, 32 or 64 bytes, and room for a vector */
+    DIRECT_ROWS = 64,                  /* of the source, transposed at once straight from the picture; */
+    CROWDED_ROWS = 16,                 /* where they fall into few sets of the cache */
     REVERSED = 4096,                   /* bytes reversed at once on their way past the cache */
 };
 
@@ -48,6 +50,15 @@ typedef union {
 
 ALWAYS_INLINE size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
+}
+
+ALWAYS_INLINE size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Rows at such a distance fall into a few sets of the cache, where they push each other out. */
+ALWAYS_INLINE bool crowded(ptrdiff_t pitch) {
+    return pitch % 1024 == 0;
 }
 
 /* ---- Micro-kernels ---------------------------------------------------------------------------------- */
@@ -148,8 +159,10 @@ typedef struct {
     size_t spill;         /* elements beyond a square, in both directions, that it may read and write */
 } Micro;
 
-/* All squares of a row of them before the next: each line of the destination is complete before long, and
- * each run that spills is followed by the one that mends it. */
+/* What was pulled: all squares of a row of them before the next, so that each line of the destination is
+ * complete before long. In the picture itself: along the rows of the destination, so that each line is
+ * written at once, even where a vector straddles two; of so many rows of the source that the lines read stay
+ * in the cache for the next columns. Either way each run that spills is followed by the one that mends it. */
 #define PANEL_OF_SQUARES(size, edge)                                                                         \
     ALWAYS_INLINE void panel_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,    \
                                     uint8_t *dst, ptrdiff_t dst_pitch) {                                     \
@@ -166,7 +179,12 @@ typedef struct {
     }                                                                                                        \
     static void direct_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
                               uint8_t *dst, ptrdiff_t dst_pitch) {                                           \
-        panel_##size(src, src_pitch, rows, columns, dst, dst_pitch);                                         \
+        const size_t most = larger(crowded(src_pitch) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);           \
+        for (size_t top = 0; top < rows; top += most)                                                        \
+            for (size_t c = 0; c < columns; c += (edge))                                                     \
+                for (size_t r = top; r < smaller(rows, top + most); r += (edge)*LANES)                       \
+                    square_##size(src + (ptrdiff_t)r * src_pitch + c * (size), src_pitch,                    \
+                                  dst + (ptrdiff_t)c * dst_pitch + r * (size), dst_pitch);                   \
     }                                                                                                        \
     static const Micro micro_##size = {pulled_##size, direct_##size, (edge)*LANES, (edge),                   \
                                        (size) == 3 ? 2 : (size) % 3 == 0};
@@ -400,11 +418,6 @@ static void transpose_part(const TtBlock *b, size_t x, size_t y, size_t width, s
         tt_kernels_c.run[TT_TRANSPOSE_ROWS](&part);
 }
 
-/* Rows at such a distance fall into a few sets of the cache, where they push each other out. */
-ALWAYS_INLINE bool crowded(ptrdiff_t pitch) {
-    return pitch % 1024 == 0;
-}
-
 /* How many of n elements are in whole squares that have room to spill. */
 ALWAYS_INLINE size_t in_squares(size_t n, size_t spill, size_t edge) {
     return n > spill ? (n - spill) / edge * edge : 0;
@@ -413,7 +426,7 @@ ALWAYS_INLINE size_t in_squares(size_t n, size_t spill, size_t edge) {
 /* In the cache whole squares go straight from the source to the destination; the edges do not. */
 static void transpose(const TtBlock *b) {
     const Micro *micro = micro_of(b->bytes);
-    if (b->stream || !micro || crowded(b->src_pitch) || crowded(b->dst_pitch)) {
+    if (b->stream || !micro) {
         transpose_staged(b);
         return;
     }
