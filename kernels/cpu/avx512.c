@@ -55,6 +55,12 @@ static inline Vec shuffle(Vec v, Vec table) {
     return _mm512_shuffle_epi8(v, table);
 }
 
+#define HAVE_PERMUTE
+
+static inline Vec permute(Vec v, const uint8_t bytes[64]) {
+    return _mm512_permutexvar_epi8(_mm512_loadu_si512(bytes), v);
+}
+
 static inline void stream_line(uint8_t *dst, const uint8_t *src) {
     _mm512_stream_si512((Vec *)dst, _mm512_loadu_si512(src));
 }
@@ -67,7 +73,7 @@ static inline void stream_end(void) {
 
 static bool usable(void) {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi2");
+           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
 }
 
 DEFINE_BACKEND(avx512)

@@ -10,6 +10,7 @@
  *                                   units of so many bits
  *   HAVE_SHUFFLE, table(bytes), shuffle(v, table)
  *                                   within each lane: byte i becomes byte table[i], or 0 if that is 128
+ *   HAVE_PERMUTE, permute(v, bytes) the same of a whole vector, byte i becoming byte bytes[i]
  *   reverse_lanes(v, bytes)         without HAVE_SHUFFLE: elements of 1, 2, 4, 8 or 16 bytes reversed
  *   stream_line(dst, src)           one cache line, past the cache where the processor can
  *   stream_end()                    wait until such lines are visible to other threads
@@ -440,22 +441,42 @@ static void transpose(const TtBlock *b) {
 /* ---- Reversed rows ----------------------------------------------------------------------------------- */
 
 #ifdef HAVE_SHUFFLE
-/* Reverses the elements at the end of 16 bytes into the start of 16 others. */
-ALWAYS_INLINE Vec reversing(size_t bytes) {
-    uint8_t order[16] = {0};
-    size_t whole = 16 / bytes * bytes;
-    for (size_t i = 0; i < whole; i++)
-        order[i] = (uint8_t)(16 - (i / bytes + 1) * bytes + i % bytes);
-    return table(order);
+/* From which byte each byte comes, to reverse the elements at the end of a vector into its start. */
+ALWAYS_INLINE void fill_reversing(uint8_t *order, size_t vector, size_t bytes) {
+    for (size_t i = 0; i < vector / bytes * bytes; i++)
+        order[i] = (uint8_t)(vector - (i / bytes + 1) * bytes + i % bytes);
 }
 #define REVERSIBLE(bytes) ((bytes) <= 16)
 #else
 #define REVERSIBLE(bytes) ((bytes) <= 16 && !((bytes) & ((bytes)-1)))
 #endif
 
+#ifdef HAVE_PERMUTE
+/* As many elements at a time as a vector has; says how many bytes are left. A lane would hold only 12 or 15
+ * bytes of those that do not fill it, and each would be stored by itself. */
+ALWAYS_INLINE size_t reverse_vectors(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes) {
+    uint8_t order[sizeof(Vec)] = {0};
+    fill_reversing(order, sizeof(Vec), bytes);
+    for (size_t whole = sizeof(Vec) / bytes * bytes; n >= sizeof(Vec); n -= whole, dst += whole) {
+        src_end -= whole;
+        Vec v = load_lanes(src_end + whole - sizeof(Vec), 16);
+        store_lanes(dst, 16, permute(v, order));
+    }
+    return n;
+}
+#endif
+
 ALWAYS_INLINE void reverse_elements(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes) {
+#ifdef HAVE_PERMUTE
+    size_t left = 16 % bytes ? reverse_vectors(dst, src_end, n, bytes) : n;
+    src_end -= n - left;
+    dst += n - left;
+    n = left;
+#endif
 #ifdef HAVE_SHUFFLE
-    Vec order = reversing(bytes);
+    uint8_t bytes_of_lane[16] = {0};
+    fill_reversing(bytes_of_lane, 16, bytes);
+    Vec order = table(bytes_of_lane);
 #endif
     ptrdiff_t whole = (ptrdiff_t)(16 / bytes * bytes);
     /* In 16 bytes from either side: no byte outside is read or written. */
