@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "../../kernels/threads.h"
+
 /* The rest of the line that begins with key, without the colon and blanks before it, or NULL. */
 static char *value_in(const char *path, const char *key) {
     char *text = NULL, *value = NULL;
@@ -70,7 +72,7 @@ static gsize memory_available(void) {
 
 void machine_read(Machine *machine) {
     machine->model = model_name();
-    machine->processors = g_get_num_processors();
+    machine->processors = tt_threads_allowed();
     machine->second = cache_size(2);
     machine->last = cache_size(0);
     machine->memory = memory_available();

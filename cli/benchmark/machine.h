@@ -9,7 +9,7 @@
 
 typedef struct {
     char *model;
-    guint processors;   /* that this process may run on */
+    guint processors;   /* that this process may use: affinity and quota */
     gsize second, last; /* bytes of a level 2 cache and of the last level; 0 if unknown */
     gsize memory;       /* bytes that can be had now without swapping */
 } Machine;
