@@ -7,54 +7,33 @@
 
 #include <string.h>
 
-enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, TYPE_LONG = 4, ENTRY = 12 };
+#include "tiff_block.h"
 
-typedef struct {
-    guint8 *data;
-    gsize size;
-    gboolean big_endian;
-} Tiff;
+enum { TAG_ORIENTATION = 0x0112 };
 
-/* An unsigned number of n bytes; 0 outside the block. */
-static guint32 number_at(const Tiff *t, gsize offset, int n) {
-    guint32 value = 0;
-    if (offset > t->size || t->size - offset < (gsize)n)
-        return 0;
-    for (int i = 0; i < n; i++)
-        value = value << 8 | t->data[offset + (gsize)(t->big_endian ? i : n - 1 - i)];
-    return value;
-}
-
-static gboolean open_tiff(Tiff *t, guint8 *block, gsize size) {
-    if (size >= 6 && !memcmp(block, "Exif\0\0", 6)) {
-        block += 6;
-        size -= 6;
-    }
-    *t = (Tiff){block, size, size && block[0] == 'M'};
-    return size >= 8 && (!memcmp(block, "II*\0", 4) || !memcmp(block, "MM\0*", 4));
+static gboolean is_orientation(guint32 value) {
+    return value >= 1 && value <= 8;
 }
 
 int exif_orientation(guint8 *block, gsize size, gboolean reset) {
-    Tiff t;
-    if (!open_tiff(&t, block, size))
+    TiffBlock t;
+    gsize entry = tiff_block_open(&t, block, size)
+                      ? tiff_block_find(&t, tiff_block_number(&t, 4, 4), TAG_ORIENTATION)
+                      : 0;
+    guint32 value = entry ? tiff_block_value(&t, entry) : 0;
+    if (!is_orientation(value))
         return 0;
-    gsize directory = number_at(&t, 4, 4), entries = number_at(&t, directory, 2);
-    for (gsize i = 0; i < entries; i++) {
-        gsize entry = directory + 2 + i * ENTRY;
-        if (number_at(&t, entry, 2) != TAG_ORIENTATION)
-            continue;
-        guint32 type = number_at(&t, entry + 2, 2);
-        int width = type == TYPE_SHORT ? 2 : type == TYPE_LONG ? 4 : 0;
-        guint32 value = width ? number_at(&t, entry + 8, width) : 0;
-        if (value < 1 || value > 8)
-            return 0;
-        if (reset) {
-            memset(t.data + entry + 8, 0, (gsize)width);
-            t.data[entry + 8 + (gsize)(t.big_endian ? width - 1 : 0)] = 1;
-        }
-        return (int)value;
-    }
-    return 0;
+    if (reset)
+        tiff_block_set(&t, entry, 1);
+    return (int)value;
+}
+
+gboolean exif_set_orientation(guint8 *block, gsize size, int orientation) {
+    TiffBlock t;
+    gsize entry = tiff_block_open(&t, block, size)
+                      ? tiff_block_find(&t, tiff_block_number(&t, 4, 4), TAG_ORIENTATION)
+                      : 0;
+    return entry && tiff_block_set(&t, entry, (guint32)orientation);
 }
 
 static const guint8 *skip_space(const guint8 *p, const guint8 *end) {
@@ -78,7 +57,8 @@ static guint8 *digit_after_name(const guint8 *p, const guint8 *end) {
     return single ? (guint8 *)p : NULL;
 }
 
-int xmp_orientation(guint8 *packet, gsize size, gboolean reset) {
+/* The first that the packet states, or 0. All become `orientation`, unless that is 0. */
+static int replace_in_xmp(guint8 *packet, gsize size, int orientation) {
     static const char name[] = "tiff:Orientation";
     const guint8 *end = packet + size, *p = packet;
     int found = 0;
@@ -87,8 +67,16 @@ int xmp_orientation(guint8 *packet, gsize size, gboolean reset) {
         guint8 *digit = digit_after_name(p, end);
         if (digit && !found)
             found = *digit - '0';
-        if (digit && reset)
-            *digit = '1';
+        if (digit && orientation)
+            *digit = (guint8)('0' + orientation);
     }
     return found;
+}
+
+int xmp_orientation(guint8 *packet, gsize size, gboolean reset) {
+    return replace_in_xmp(packet, size, reset ? 1 : 0);
+}
+
+void xmp_set_orientation(guint8 *packet, gsize size, int orientation) {
+    replace_in_xmp(packet, size, orientation);
 }
