@@ -78,6 +78,19 @@ static gboolean parse_filter(const char *name, const char *value, gpointer data,
                  value);
 }
 
+static gboolean parse_jpeg(const char *name, const char *value, gpointer data, GError **error) {
+    static const char *const words[] = {"lossless", "trim", "reencode", "tag"}; /* as in JpegWay */
+    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+        if (!strcmp(value, words[i])) {
+            ((Options *)data)->jpeg = (JpegWay)i;
+#ifndef WITH_JPEG
+            return fault(error, STATUS_USAGE, "%s needs libjpeg-turbo, without which this was built", name);
+#endif
+            return TRUE;
+        }
+    return fault(error, STATUS_USAGE, "%s takes lossless, trim, reencode or tag, not '%s'", name, value);
+}
+
 static gboolean parse_size(const char *name, const char *value, gpointer data, GError **error) {
     static const char units[] = "KMGT";
     char *end;
@@ -143,6 +156,9 @@ static gboolean check(const Options *o, GError **error) {
                      o->jobs);
     if (o->png_level < 0 || o->png_level > 9)
         return fault(error, STATUS_USAGE, "--png-level takes a number from 0 to 9, not %d", o->png_level);
+    if (o->stored && o->jpeg == JPEG_TAG)
+        return fault(error, STATUS_USAGE,
+                     "--jpeg tag changes the tag and --stored leaves it: give one of them");
     if (inputs == 0)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     TtStatus status = tt_backend_check(o->backend);
@@ -172,6 +188,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"strip", 0, 0, G_OPTION_ARG_NONE, &options->strip, NULL, NULL},
         {"png-level", 0, 0, G_OPTION_ARG_INT, &options->png_level, NULL, NULL},
         {"png-filter", 0, 0, G_OPTION_ARG_CALLBACK, parse_filter, NULL, NULL},
+        {"jpeg", 0, 0, G_OPTION_ARG_CALLBACK, parse_jpeg, NULL, NULL},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
         {"device", 0, 0, G_OPTION_ARG_INT, &options->device, NULL, NULL},
         {"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, NULL, NULL},
@@ -252,6 +269,7 @@ void options_print_help(void) {
                   "      --strip          drop all that is not needed to show the picture\n"
                   "      --png-level N    0 to 9: as small as libpng makes it at this level\n"
                   "      --png-filter NAME  none, sub, up, average, paeth or adaptive\n"
+                  "      --jpeg NAME      lossless (or fail), trim, reencode, or tag alone\n"
                   "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
                   "Limits:\n"
                   "  -j, --jobs N         at most N files at once; otherwise as many as cores\n"

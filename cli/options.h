@@ -17,6 +17,9 @@ typedef struct {
     gsize width, height, bytes;
 } RawGeometry;
 
+/* What becomes of a JPEG whose blocks do not allow a perfect turn. By the tag: of any JPEG. */
+typedef enum { JPEG_LOSSLESS, JPEG_TRIM, JPEG_REENCODE, JPEG_TAG } JpegWay;
+
 typedef struct {
     TtOrientation operation; /* all operations, composed from left to right */
     gboolean operation_named;
@@ -31,9 +34,10 @@ typedef struct {
     RawGeometry raw;
     int png_level;     /* 0 to 9 */
     guint png_filters; /* a set of formats/png_filter.h; 0: what suits the pixels */
-    gboolean strip;    /* drop what is not needed to show the picture */
-    char **backends;   /* as often as --backend was given, or NULL */
-    char *backend;     /* the last of them, or NULL */
+    JpegWay jpeg;
+    gboolean strip;  /* drop what is not needed to show the picture */
+    char **backends; /* as often as --backend was given, or NULL */
+    char *backend;   /* the last of them, or NULL */
     int threads, device;
     int jobs; /* files at once; 0: as many as cores */
     gsize memory_limit;

@@ -39,7 +39,7 @@ static gboolean check_output(const Job *job, GError **error) {
 /* The turn of the stored pixels that makes the picture, as it is seen, what the user asked for. */
 static void decide_turn(Job *job) {
     job->turn = job->options->operation;
-    if (!job->options->stored && job->reader->tag != TT_NONE) {
+    if (!job->options->stored && !job->reader->by_tag && job->reader->tag != TT_NONE) {
         job->turn = tt_compose(job->reader->tag, job->options->operation);
         job->tag_used = TRUE;
     }
@@ -51,9 +51,11 @@ static gboolean nothing_to_do(const Job *job) {
 
 /* Waits for the memory that the turn will hold, while other files may have the core. */
 static gboolean take_memory(Job *job, GError **error) {
-    gsize bytes = turned_memory(job->reader, job->turn, job->options);
+    const Reader *reader = job->reader;
+    gsize bytes =
+        reader->own_memory + (reader->by_itself ? 0 : turned_memory(reader, job->turn, job->options));
     if (job->options->in_place)
-        bytes += job->reader->held; /* the copy, which is decoded as the original was */
+        bytes += reader->held; /* the copy, which is decoded as the original was */
     cores_leave(job->options->cores);
     gboolean taken = !bytes || budget_take(job->options->budget, bytes, job->cancel);
     cores_join(job->options->cores);
@@ -63,9 +65,11 @@ static gboolean take_memory(Job *job, GError **error) {
     return TRUE;
 }
 
-/* A turn that loses something is said to; it never replaces the only copy. */
-static gboolean check_loss(const Job *job, GError **error) {
-    const Reader *reader = job->reader;
+/* Some turns cannot be done. One that loses something is said to, and never replaces the only copy. */
+static gboolean check_turn(const Job *job, GError **error) {
+    Reader *reader = job->reader;
+    if (reader->format->decide && !reader->format->decide(reader, job->turn, job->tag_used, error))
+        return FALSE;
     if (!reader->loss)
         return TRUE;
     if (job->options->in_place)
@@ -117,6 +121,8 @@ static gboolean write_rows(Job *job, Writer *writer, GError **error) {
 }
 
 static gboolean write_turned(Job *job, GError **error) {
+    if (job->reader->by_itself)
+        return job->reader->format->turn(job->reader, job->output.file, job->cancel, error);
     job->turned = turned_new(job->reader, job->turn, job->options, job->cancel, error);
     if (!job->turned)
         return FALSE;
@@ -151,7 +157,7 @@ static gboolean turn_job(Job *job, GError **error) {
         say_note(job->task->input, "nothing to turn, left as it is");
         return TRUE;
     }
-    if ((!nothing_to_do(job) && !check_loss(job, error)) || !take_memory(job, error) ||
+    if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
         !output_file_open(&job->output, job->task->output, error))
         return FALSE;
     gboolean written = nothing_to_do(job)

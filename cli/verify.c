@@ -73,9 +73,21 @@ static Options options_of_copy(const Job *job) {
     return options;
 }
 
+/* By the format, where it made the copy. */
+static gboolean verify_by_itself(Job *job, GError **error) {
+    struct stat info;
+    FILE *output = input_file_open(job->output.temporary, &info, error);
+    gboolean good = output && job->reader->format->verify(job->reader, output, error);
+    if (output)
+        fclose(output);
+    return good;
+}
+
 gboolean verify(Job *job, GError **error) {
     gboolean good = FALSE;
     struct stat info;
+    if (job->reader->by_itself)
+        return verify_by_itself(job, error);
     Reader *original = NULL, *reader = NULL;
     Turned *expected = job->turned, *written = NULL;
     Options options = options_of_copy(job);

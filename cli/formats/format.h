@@ -33,6 +33,9 @@ typedef struct {
     gboolean decodes_tiles;        /* whole ones, whatever part of them is read */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */
     gboolean damaged;              /* that is what is damaged in the file, or should not be there */
+    gboolean by_tag;               /* its turn is composed into its tag */
+    gboolean by_itself;            /* decide says: the format turns it, not its rows */
+    gsize own_memory;              /* bytes that the format will hold beside rows, as decide says */
     const char
         *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
 } Reader;
@@ -66,6 +69,15 @@ struct Format {
     gboolean (*write_rows)(Writer *writer, const TtImage *rows, GError **error);
     gboolean (*finish)(Writer *writer, GError **error); /* may be NULL */
     void (*dispose)(Writer *writer);                    /* after finish, or instead of it */
+
+    /* Of a format whose files can be turned without their pixels; NULL in others. */
+
+    /* Once the turn is known: whether it can be done, how, and what it loses. */
+    gboolean (*decide)(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error);
+    /* Writes the turned file, if it is by_itself. */
+    gboolean (*turn)(Reader *reader, FILE *file, const volatile int *cancel, GError **error);
+    /* Whether that file, read back, is what reader's becomes. */
+    gboolean (*verify)(Reader *reader, FILE *file, GError **error);
 };
 
 /* The formats one after another, and NULL behind the last. */
@@ -79,6 +91,6 @@ const Format *format_probe(const guint8 *head, gsize size);
  * or of no format at all. */
 gboolean format_may_be_named(const Format *format, const char *path);
 
-extern const Format png_format, pnm_format, raw_format;
+extern const Format png_format, pnm_format, raw_format, jpeg_format;
 
 #endif

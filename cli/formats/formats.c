@@ -8,7 +8,11 @@
 #include "vips_formats.h"
 
 /* Raw has no signature: it is asked for by --raw and never probed. */
-static const Format *const own[] = {&png_format, &pnm_format, &raw_format};
+static const Format *const own[] = {&png_format, &pnm_format, &raw_format,
+#ifdef WITH_JPEG
+                                    &jpeg_format
+#endif
+};
 
 const Format *format_at(gsize i) {
     return i < G_N_ELEMENTS(own) ? own[i] : foreign_format_at(i - G_N_ELEMENTS(own));

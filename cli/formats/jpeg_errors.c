@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libjpeg's error manager: nothing is printed, and damage is no matter for a warning.
+ */
+#include "jpeg_errors.h"
+
+#include <errno.h>
+
+#include "../say.h"
+
+static void jump(j_common_ptr library) {
+    JpegErrors *errors = (JpegErrors *)library->err;
+    errors->system_error = errno;
+    longjmp(errors->jump, 1);
+}
+
+/* Warnings have a level below 0. Two are of oddities that do no harm. */
+static void take_message(j_common_ptr library, int level) {
+    JpegErrors *errors = (JpegErrors *)library->err;
+    int code = errors->manager.msg_code;
+    if (level >= 0 || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM)
+        return;
+    if (code == JWRN_EXTRANEOUS_DATA)
+        errors->passed_over = TRUE;
+    else
+        jump(library);
+}
+
+static void print_nothing(j_common_ptr library) {
+    (void)library;
+}
+
+struct jpeg_error_mgr *jpeg_errors_init(JpegErrors *errors) {
+    jpeg_std_error(&errors->manager);
+    errors->manager.error_exit = jump;
+    errors->manager.emit_message = take_message;
+    errors->manager.output_message = print_nothing;
+    errors->passed_over = FALSE;
+    return &errors->manager;
+}
+
+gboolean jpeg_errors_fault(JpegErrors *errors, GError **error) {
+    char text[JMSG_LENGTH_MAX];
+    struct jpeg_common_struct library = {.err = &errors->manager};
+    switch (errors->manager.msg_code) {
+    case JERR_FILE_WRITE:
+        return system_fault(error, "write the output", errors->system_error);
+    case JERR_OUT_OF_MEMORY:
+        return fault(error, STATUS_FAILED, "needs more memory than the system has: free some");
+    default:
+        errors->manager.format_message(&library, text);
+        return fault(error, STATUS_FAILED, "cannot be read (%s): restore it from a copy", text);
+    }
+}
