@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 emulation=
 case $(uname -m) in x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; esac
 # shellcheck disable=SC2086
-install_missing $needed_to_build g++ binutils pngcheck $emulation
+install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs $emulation
 build "$@"
 
 status=0
