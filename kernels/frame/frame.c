@@ -6,10 +6,12 @@
 #include "tiletranspose/tt_frame.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cuda/store.h"
 #include "../error.h"
 #include "../image.h"
 #include "../orient.h"
@@ -24,16 +26,18 @@ struct TtFrame {
     const volatile int *cancel;
     TtStore *store;
     size_t group;           /* rows of the result that are counted together */
-    atomic_size_t *missing; /* pixels of each group that have not been put */
+    atomic_size_t *missing; /* pixels of each group that have not been put, but for */
+    atomic_size_t columns;  /* what pieces as high as the result have brought to every row: bands that become
+                               columns would else be counted row by row */
+    atomic_bool parts;      /* there have been other pieces */
 };
 
 /* Each row has its own count, but the counts of a picture of millions of short rows must not outgrow it. */
 static const size_t most_groups = 1 << 17;
 
 static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
-                          TtFrame **frame, const TtBackend **backend) {
+                          TtFrame **frame, const TtBackend **backend, unsigned *threads) {
     TtExtent extent;
-    unsigned threads;
     TtStatus status = tt_image_shape(shape, "frame's", &extent);
     if (status)
         return status;
@@ -43,10 +47,14 @@ static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOp
         return tt_fail(TT_ERROR_ARGUMENT, "a frame needs options with struct_size set, and a place for it");
     if (!options->allocate != !options->release)
         return tt_fail(TT_ERROR_ARGUMENT, "a frame's allocate and release are set both or neither");
-    if (options->store > TT_STORE_SPILL)
+    if (options->store > TT_STORE_DEVICE)
         return tt_fail(TT_ERROR_ARGUMENT, "there is no store %d for a frame", (int)options->store);
     TtOptions turn = {sizeof(turn), options->backend, options->threads};
-    return tt_options_read(&turn, backend, &threads);
+    status = tt_options_read(&turn, backend, threads);
+    if (!status && options->store == TT_STORE_DEVICE && ((*backend)->host || shape->sample_bits % 8))
+        return tt_fail(TT_ERROR_ARGUMENT,
+                       "the device store is for the backend 'cuda' and samples of whole bytes");
+    return status;
 }
 
 /* How much of a picture in a file may be in memory: what is left, and never so little that it crawls. */
@@ -55,8 +63,8 @@ static size_t spill_limit(size_t limit, const TtFrameOptions *options) {
     return options->memory_limit ? limit : left > limit / 16 ? left : limit / 16;
 }
 
-/* In memory, or where that is refused and the caller leaves the choice, in a file. */
-static TtStatus make_store(TtFrame *f, const TtFrameOptions *options) {
+/* In host memory, or where that is refused and the caller leaves the choice, in a file. */
+static TtStatus make_host_store(TtFrame *f, const TtFrameOptions *options) {
     size_t limit = options->memory_limit;
     TtStatus status = limit ? TT_OK : tt_memory_limit(&limit);
     if (status)
@@ -94,7 +102,8 @@ TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOption
     if (!options)
         options = &defaults;
     const TtBackend *backend;
-    TtStatus status = check_new(shape, o, options, frame, &backend);
+    unsigned threads;
+    TtStatus status = check_new(shape, o, options, frame, &backend, &threads);
     if (status)
         return status;
 
@@ -112,7 +121,10 @@ TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOption
         (TtOptions){sizeof(f->options), backend->name /* static */, options->threads, options->device};
     f->cancel = options->cancel;
 
-    status = make_store(f, options);
+    bool device = !backend->host && shape->sample_bits % 8 == 0 &&
+                  (!options->store || options->store == TT_STORE_DEVICE);
+    status =
+        device ? tt_store_device_new(&f->result, options, threads, &f->store) : make_host_store(f, options);
     if (!status && !(f->missing = calloc(groups_of(f), sizeof(*f->missing))))
         status = tt_fail(TT_ERROR_MEMORY, "out of memory for the count of a frame's rows");
     if (status) {
@@ -200,25 +212,51 @@ static TtStatus check_piece(const TtFrame *f, const TtImage *piece, size_t x, si
     return check_cancel(f);
 }
 
+/* Pixels of y's group that have not been put. Both counts only ever come nearer to nothing missing. */
+static size_t missing_at(TtFrame *f, size_t y) {
+    size_t first = y / f->group * f->group;
+    size_t columns = atomic_load_explicit(&f->columns, memory_order_acquire);
+    return atomic_load_explicit(&f->missing[y / f->group], memory_order_acquire) -
+           columns * rows_in_group(f, first, f->result.height);
+}
+
+/* Whether the rectangle of the result that a piece lands in is still missing, as far as the counts tell. */
+static bool is_missing(TtFrame *f, TtRect to, bool whole) {
+    if (whole && !atomic_load_explicit(&f->parts, memory_order_acquire))
+        return to.width <= f->result.width - atomic_load_explicit(&f->columns, memory_order_acquire);
+    for (size_t y = to.y, end = to.y + to.height, rows; y < end; y += rows) {
+        rows = rows_in_group(f, y, end);
+        if (missing_at(f, y) < rows * to.width)
+            return false;
+    }
+    return true;
+}
+
+static void count(TtFrame *f, TtRect to, bool whole) {
+    if (whole) {
+        atomic_fetch_add_explicit(&f->columns, to.width, memory_order_release);
+        return;
+    }
+    for (size_t y = to.y, end = to.y + to.height, rows; y < end; y += rows) {
+        rows = rows_in_group(f, y, end);
+        atomic_fetch_sub_explicit(&f->missing[y / f->group], rows * to.width, memory_order_release);
+    }
+    atomic_store_explicit(&f->parts, true, memory_order_release);
+}
+
 TtStatus tt_frame_put(TtFrame *f, const TtImage *piece, size_t piece_x, size_t piece_y) {
     TtStatus status = check_piece(f, piece, piece_x, piece_y);
     if (status)
         return status;
     TtRect to = {piece_x, piece_y, piece->width, piece->height};
     to = tt_map_rect(f->orientation, f->shape.width, f->shape.height, to);
-    size_t end = to.y + to.height;
-    for (size_t y = to.y, rows; y < end; y += rows) {
-        rows = rows_in_group(f, y, end);
-        if (atomic_load_explicit(&f->missing[y / f->group], memory_order_relaxed) < rows * to.width)
-            return tt_fail(TT_ERROR_ARGUMENT, "a piece at %zu, %zu brings pixels that were put before",
-                           piece_x, piece_y);
-    }
+    bool whole = to.height == f->result.height;
+    if (!is_missing(f, to, whole))
+        return tt_fail(TT_ERROR_ARGUMENT, "a piece at %zu, %zu brings pixels that were put before", piece_x,
+                       piece_y);
     if ((status = f->store->put(f->store, piece, f->orientation, to, &f->options)))
         return status;
-    for (size_t y = to.y, rows; y < end; y += rows) {
-        rows = rows_in_group(f, y, end);
-        atomic_fetch_sub_explicit(&f->missing[y / f->group], rows * to.width, memory_order_release);
-    }
+    count(f, to, whole);
     return TT_OK;
 }
 
@@ -238,7 +276,7 @@ TtStatus tt_frame_read(TtFrame *f, TtRect r, const TtImage *into) {
         return tt_fail(TT_ERROR_ARGUMENT, "column %zu of %u-bit samples does not start on a byte", r.x,
                        f->shape.sample_bits);
     for (size_t y = r.y, end = r.y + r.height; y < end; y += rows_in_group(f, y, end))
-        if (atomic_load_explicit(&f->missing[y / f->group], memory_order_acquire))
+        if (missing_at(f, y))
             return tt_fail(TT_ERROR_NOT_READY, "row %zu of the result is not complete", y);
     return f->store->read(f->store, r, into, &f->options);
 }

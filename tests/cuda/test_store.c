@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Frames whose picture is on the GPU: bands and rectangles in, rows out, against the plain loop; and with the
+ * shim's libcuda.so.1, each call to the driver failing in turn.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../eight.h"
+#include "../pictures.h"
+#include "../random.h"
+#include "gpu.h"
+#include "tiletranspose/tt_frame.h"
+
+static uint64_t random_state = 11;
+
+static size_t below(size_t n) {
+    return random_below(&random_state, n);
+}
+
+typedef struct {
+    TtImage src, want, got;
+    int orientation;
+    bool pinned; /* src and got */
+    TtFrame *frame;
+} Case;
+
+static TtImage image_of(const TtImage *shape, bool swapped, bool pinned) {
+    TtImage image = *shape;
+    image.width = swapped ? shape->height : shape->width;
+    image.height = swapped ? shape->width : shape->height;
+    picture_lay_out(&image, &random_state);
+    size_t bytes = picture_bytes(&image);
+    uint8_t *memory = gpu_host_memory(bytes, pinned);
+    memset(memory, 0, bytes);
+    picture_place(&image, memory);
+    return image;
+}
+
+static void fill(Case *c, const TtImage *shape) {
+    bool swaps = eight_swaps(c->orientation);
+    c->src = image_of(shape, false, c->pinned);
+    random_fill(&random_state, picture_lowest(&c->src), picture_bytes(&c->src));
+    c->want = image_of(shape, swaps, false);
+    c->got = c->want;
+    size_t bytes = picture_bytes(&c->want);
+    uint8_t *memory = gpu_host_memory(bytes, c->pinned);
+    memset(memory, 0, bytes);
+    picture_place(&c->got, memory);
+    picture_turn(&c->src, &c->want, c->orientation);
+}
+
+static Case draw(void) {
+    static const uint32_t samples[] = {1, 1, 2, 4, 8};
+    Case c = {.orientation = 1 + (int)below(8)};
+    TtImage shape = tt_image(NULL, 0, 1 + below(below(4) ? 300 : 3000), 1 + below(300),
+                             1 + (uint32_t)below(4), 8 * samples[below(5)]);
+    shape.layout = shape.channels > 1 && !below(4) ? TT_PLANAR : TT_INTERLEAVED;
+    c.pinned = below(2);
+    fill(&c, &shape);
+    return c;
+}
+
+static void drop(Case *c) {
+    gpu_host_free(picture_lowest(&c->src), c->pinned);
+    gpu_host_free(picture_lowest(&c->got), c->pinned);
+    free(picture_lowest(&c->want));
+}
+
+static TtStatus make_frame(Case *c) {
+    TtFrameOptions options = {.struct_size = sizeof(options), .backend = "cuda"};
+    return tt_frame_new(&c->src, (TtOrientation)c->orientation, &options, &c->frame);
+}
+
+static TtStatus put_rows(Case *c, size_t from, size_t to) {
+    TtImage band = tt_subimage(&c->src, (TtRect){0, from, c->src.width, to - from});
+    return tt_frame_put(c->frame, &band, 0, from);
+}
+
+static TtStatus read_rows(Case *c, size_t from, size_t to) {
+    TtImage rows = tt_subimage(&c->got, (TtRect){0, from, c->got.width, to - from});
+    return tt_frame_read(c->frame, (TtRect){0, from, c->got.width, to - from}, &rows);
+}
+
+static void test_bands(void) {
+    Case c = draw();
+    TtStatus status = make_frame(&c);
+    EXPECT(!status && tt_frame_store(c.frame) == TT_STORE_DEVICE, "%s", tt_last_error());
+    for (size_t y = 0, end; !status && y < c.src.height; y = end) {
+        end = y + 1 + below(c.src.height - y);
+        status = put_rows(&c, y, end);
+    }
+    for (size_t y = 0, end; !status && y < c.got.height; y = end) {
+        end = y + 1 + below(c.got.height - y);
+        status = read_rows(&c, y, end);
+    }
+    EXPECT(!status, "%s", tt_last_error());
+    EXPECT(!memcmp(picture_lowest(&c.got), picture_lowest(&c.want), picture_bytes(&c.want)),
+           "%s of %zu x %zu, %u channels of %u bits is wrong", eight_names[c.orientation], c.src.width,
+           c.src.height, c.src.channels, c.src.sample_bits);
+    tt_frame_free(c.frame);
+    drop(&c);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 12 };
+
+typedef struct {
+    Case *c;
+    size_t index;
+    bool reading;
+    TtStatus status;
+} Share;
+
+static void *work(void *arg) {
+    Share *s = arg;
+    size_t height = s->reading ? s->c->got.height : s->c->src.height;
+    for (size_t y = s->index * 16; !s->status && y < height; y += THREADS * 16) {
+        size_t end = y + 16 < height ? y + 16 : height;
+        s->status = s->reading ? read_rows(s->c, y, end) : put_rows(s->c, y, end);
+    }
+    return NULL;
+}
+
+static void share_out(Case *c, bool reading) {
+    pthread_t threads[THREADS];
+    Share shares[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        shares[i] = (Share){c, i, reading, TT_OK};
+        pthread_create(&threads[i], NULL, work, &shares[i]);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        EXPECT(!shares[i].status, "thread %zu: status %d", i, (int)shares[i].status);
+    }
+}
+
+/* Large enough that a thread's rows take several slots. */
+static void test_threads(size_t width, size_t height, bool pinned) {
+    Case c = {.orientation = TT_ROT270, .pinned = pinned};
+    TtImage shape = tt_image(NULL, 0, width, height, 3, 8);
+    fill(&c, &shape);
+    EXPECT(!make_frame(&c), "%s", tt_last_error());
+    share_out(&c, false);
+    share_out(&c, true);
+    EXPECT(!memcmp(picture_lowest(&c.got), picture_lowest(&c.want), picture_bytes(&c.want)),
+           "%d threads differ", THREADS);
+    tt_frame_free(c.frame);
+    drop(&c);
+}
+
+/* ---- Faults -------------------------------------------------------------------------------------------- */
+
+static struct {
+    void (*fail_at)(long);
+    long (*calls)(void);
+    long (*left)(void);
+    void (*memory_limit)(size_t);
+} fake;
+
+static void test_each_call(void) {
+    bool reached = true;
+    for (long n = 1; reached && n < 1000; n++) {
+        Case c = {.orientation = TT_ROT90};
+        static uint8_t pixels[2][40 * 30];
+        c.src = tt_image(pixels[0], 40, 40, 30, 1, 8);
+        c.got = tt_image(pixels[1], 30, 30, 40, 1, 8);
+        long left = fake.left();
+        fake.fail_at(n);
+        TtStatus status = make_frame(&c);
+        if (!status && !(status = put_rows(&c, 0, 17)) && !(status = put_rows(&c, 17, 30)))
+            status = read_rows(&c, 0, 40);
+        reached = fake.calls() >= n;
+        fake.fail_at(0);
+        EXPECT(!status || (reached && *tt_last_error() && !strchr(tt_last_error(), '\n')),
+               "call %ld: status %d: '%s'", n, (int)status, tt_last_error());
+        tt_frame_free(c.frame);
+        EXPECT(fake.left() == left, "call %ld: %ld things are left", n, fake.left() - left);
+    }
+    EXPECT(!reached, "the calls do not end");
+}
+
+static void test_little_memory(void) {
+    static uint8_t pixels[40 * 30];
+    Case c = {.orientation = TT_ROT90, .src = tt_image(pixels, 40, 40, 30, 1, 8)};
+    fake.memory_limit(1000);
+    TtStatus status = make_frame(&c);
+    fake.memory_limit((size_t)1 << 40);
+    EXPECT(status == TT_ERROR_MEMORY && strstr(tt_last_error(), "GPU's memory"), "status %d: '%s'",
+           (int)status, tt_last_error());
+}
+
+static void test_arguments(void) {
+    TtFrame *frame = NULL;
+    TtImage shape = tt_image(NULL, 0, 8, 8, 1, 8), packed = tt_image(NULL, 0, 8, 8, 1, 1);
+    TtFrameOptions options = {.struct_size = sizeof(options), .backend = "c", .store = TT_STORE_DEVICE};
+    EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "a device store of 'c'");
+    options.backend = "cuda";
+    EXPECT(tt_frame_new(&packed, TT_ROT90, &options, &frame) == TT_ERROR_ARGUMENT, "packed on the device");
+    options.store = TT_STORE_AUTO;
+    EXPECT(!tt_frame_new(&packed, TT_ROT90, &options, &frame) && tt_frame_store(frame) == TT_STORE_MEMORY,
+           "packed samples: %s", tt_last_error());
+    tt_frame_free(frame);
+    options.store = TT_STORE_MEMORY;
+    EXPECT(!tt_frame_new(&shape, TT_ROT90, &options, &frame) && tt_frame_store(frame) == TT_STORE_MEMORY,
+           "memory by name: %s", tt_last_error());
+    tt_frame_free(frame);
+}
+
+int main(void) {
+    gpu_open();
+    if (tt_backend_check("cuda")) {
+        fprintf(stderr, "skipped: %s\n", tt_last_error());
+        return EXIT_SKIP;
+    }
+    for (int i = 0; i < 150; i++)
+        test_bands();
+    test_threads(3000, 400, false);
+    test_threads(3000, 400, true);
+    test_threads(200000, 40, false);
+    test_arguments();
+    *(void **)&fake.fail_at = dlsym(gpu.library, "fake_fail_at");
+    *(void **)&fake.calls = dlsym(gpu.library, "fake_calls");
+    *(void **)&fake.left = dlsym(gpu.library, "fake_left");
+    *(void **)&fake.memory_limit = dlsym(gpu.library, "fake_memory_limit");
+    if (fake.fail_at) {
+        test_each_call();
+        test_little_memory();
+    }
+    return expect_result();
+}
