@@ -73,7 +73,8 @@ static gboolean start_frame(Turned *t, GError **error) {
                               .cancel = t->cancel,
                               .device = t->options->device};
     TtStatus status = tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
-    if (status == TT_ERROR_MEMORY)
+    gboolean on_gpu = g_strcmp0(t->options->backend, "cuda") == 0; /* whose messages say what to do */
+    if (status == TT_ERROR_MEMORY && !on_gpu)
         return fault(error, STATUS_FAILED, "%s: raise --memory-limit or free memory", tt_last_error());
     return !status || library_fault(error);
 }

@@ -14,6 +14,7 @@ typedef struct CuContextStruct *CuContext;
 typedef struct CuModuleStruct *CuModule;
 typedef struct CuFunctionStruct *CuFunction;
 typedef struct CuStreamStruct *CuStream;
+typedef struct CuEventStruct *CuEvent;
 typedef uint64_t CuPointer;
 
 enum {
@@ -38,6 +39,7 @@ enum {
     CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
     CU_FUNCTION_CARVEOUT = 9,
     CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_NO_TIMING = 2,
     CU_CAPTURE_RELAXED = 2,
 };
 
@@ -89,7 +91,13 @@ typedef struct {
     F(cuMemcpy2DAsync, "_v2", const CuCopy2D *copy, CuStream stream)                                         \
     F(cuStreamCreate, "", CuStream *stream, unsigned flags)                                                  \
     F(cuStreamSynchronize, "", CuStream stream)                                                              \
-    F(cuStreamDestroy, "_v2", CuStream stream)
+    F(cuStreamDestroy, "_v2", CuStream stream)                                                               \
+    F(cuMemHostAlloc, "", void **pointer, size_t bytes, unsigned flags)                                      \
+    F(cuMemFreeHost, "", void *pointer)                                                                      \
+    F(cuEventCreate, "", CuEvent *event, unsigned flags)                                                     \
+    F(cuEventRecord, "", CuEvent event, CuStream stream)                                                     \
+    F(cuEventSynchronize, "", CuEvent event)                                                                 \
+    F(cuEventDestroy, "_v2", CuEvent event)
 
 #define TT_CUDA_NEWER_FUNCTIONS(F) F(cuCtxGetId, "", CuContext context, unsigned long long *id)
 

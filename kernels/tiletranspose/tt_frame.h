@@ -45,12 +45,16 @@ typedef struct TtFrame TtFrame;
  *          taken before the first pixel comes. Its pages in the system's cache belong to the system, which
  * gives them to whoever needs memory.
  *
- * Auto takes the memory, or if the picture has more bytes than may be held, the file. What may be held is
- * each frame's memory_limit, where that is set. All frames of the process whose limit is not set share one:
- * the environment's TT_MEMORY_LIMIT (bytes, with K, M, G or T after them), or half of what the machine
- * (MemAvailable), the cgroups of this process and RLIMIT_AS allow. It counts what other frames hold, and a
- * frame that finds no room spills. */
-typedef enum { TT_STORE_AUTO = 0, TT_STORE_MEMORY, TT_STORE_SPILL } TtFrameStore;
+ * Device   The memory of a GPU, for the backend "cuda" and samples of whole bytes. Pieces go up through a
+ * ring of 32 MiB of pinned memory while others are being made, and are turned there; rows come down as they
+ * are read. memory_limit does not count. TT_ERROR_MEMORY if the GPU has not so much.
+ *
+ * Auto takes the GPU where that is the backend. Else it takes the memory, or if the picture has more bytes
+ * than may be held, the file. What may be held is each frame's memory_limit, where that is set. All frames of
+ * the process whose limit is not set share one: the environment's TT_MEMORY_LIMIT (bytes, with K, M, G or T
+ * after them), or half of what the machine (MemAvailable), the cgroups of this process and RLIMIT_AS allow.
+ * It counts what other frames hold, and a frame that finds no room spills. */
+typedef enum { TT_STORE_AUTO = 0, TT_STORE_MEMORY, TT_STORE_SPILL, TT_STORE_DEVICE } TtFrameStore;
 
 /* NULL, or zero in any field, leaves that choice to the library. */
 typedef struct {

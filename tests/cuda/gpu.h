@@ -20,6 +20,8 @@
     F(cuCtxPopCurrent, "_v2", void **)                                                                       \
     F(cuCtxGetCurrent, "", void **)                                                                          \
     F(cuMemAlloc, "_v2", uint64_t *, size_t)                                                                 \
+    F(cuMemHostAlloc, "", void **, size_t, unsigned)                                                         \
+    F(cuMemFreeHost, "", void *)                                                                             \
     F(cuMemFree, "_v2", uint64_t)                                                                            \
     F(cuMemcpyHtoD, "_v2", uint64_t, const void *, size_t)                                                   \
     F(cuMemcpyDtoH, "_v2", void *, uint64_t, size_t)                                                         \
@@ -59,6 +61,23 @@ static inline void gpu_open(void) {
     }
     GPU(cuDevicePrimaryCtxRetain(&gpu.context, 0));
     GPU(cuCtxPushCurrent(gpu.context));
+}
+
+/* Host memory, pinned or not. */
+static inline uint8_t *gpu_host_memory(size_t bytes, bool pinned) {
+    void *memory = NULL;
+    if (pinned)
+        GPU(cuMemHostAlloc(&memory, bytes, 0));
+    else
+        memory = malloc(bytes);
+    return memory;
+}
+
+static inline void gpu_host_free(uint8_t *memory, bool pinned) {
+    if (pinned)
+        GPU(cuMemFreeHost(memory));
+    else
+        free(memory);
 }
 
 #endif

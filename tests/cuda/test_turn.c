@@ -256,17 +256,21 @@ static void test_strided(void) {
 /* Pixels in host memory, by name. */
 static void test_host(void) {
     Picture p = draw();
-    uint8_t *got = malloc(p.dst_size);
+    bool pinned = below(2);
+    uint8_t *got = gpu_host_memory(p.dst_size, pinned), *given = gpu_host_memory(p.src_size, pinned);
     memset(got, 0x77, p.dst_size);
-    TtImage to = p.to;
+    memcpy(given, p.src_bytes, p.src_size);
+    TtImage from = p.from, to = p.to;
+    from.data = given + ((uint8_t *)p.from.data - p.src_bytes);
     to.data = got + ((uint8_t *)p.to.data - p.dst_bytes);
     memset(p.dst_bytes, 0x77, p.dst_size);
     picture_turn(&p.from, &p.to, p.orientation);
     TtOptions options = {sizeof(options), "cuda", 0, 0};
-    TtStatus status = tt_orient(&p.from, &to, (TtOrientation)p.orientation, &options);
+    TtStatus status = tt_orient(&from, &to, (TtOrientation)p.orientation, &options);
     EXPECT(!status && !memcmp(got, p.dst_bytes, p.dst_size), "tt_orient: %s: %s", tt_last_error(),
            describe(&p));
-    free(got);
+    gpu_host_free(got, pinned);
+    gpu_host_free(given, pinned);
     drop(&p);
 }
 

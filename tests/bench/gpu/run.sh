@@ -6,6 +6,7 @@
 #   run.sh build DIR      the library, the test and the benchmark, for this machine's GPU, into DIR
 #   run.sh check DIR      kernels against a naive loop; every large result, and sizes past 2^32 bytes
 #   run.sh measure DIR    bench.jsonl: the library, copies, textbook tile, cuBLAS and NPP
+#   run.sh link DIR       link.jsonl: pixels in host memory, against the link
 #   run.sh peers DIR      peers.jsonl: PyTorch and JAX, where installed
 #   run.sh tools DIR      compute-sanitizer and, where counters can be read, ncu
 #
@@ -14,7 +15,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../../.." && pwd)
-stage=${1:?usage: run.sh build|check|measure|peers|tools DIR}
+stage=${1:?usage: run.sh build|check|measure|link|peers|tools DIR}
 mkdir -p "${2:?usage: run.sh STAGE DIR}"
 out=$(cd "$2" && pwd)
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
@@ -37,6 +38,8 @@ build() {
     # shellcheck disable=SC2086
     "$nvcc" -O3 -std=c++17 -arch="sm_$arch" $defines -I"$source/kernels" -o "$out/bench" "$here/bench.cu" \
         "$out/build/kernels/libtiletranspose.a" $libraries -lpthread -ldl
+    "$nvcc" -O3 -std=c++17 -arch="sm_$arch" -I"$source/kernels" -o "$out/link" "$here/link.cu" \
+        "$out/build/kernels/libtiletranspose.a" -lpthread -ldl
 }
 
 sanitize() {
@@ -65,9 +68,11 @@ case $stage in
 build) build ;;
 check)
     "$out/build/tests/cuda/test_turn_gpu" 4000 4000000
+    "$out/build/tests/cuda/test_store_gpu"
     "$out/bench" --check --quick >"$out/check.jsonl" && echo "all results right"
     ;;
 measure) "$out/bench" >"$out/bench.jsonl" ;;
+link) "$out/link" >"$out/link.jsonl" ;;
 peers) python3 "$here/peers.py" >"$out/peers.jsonl" ;;
 tools)
     sanitize

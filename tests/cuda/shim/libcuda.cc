@@ -60,6 +60,8 @@ struct Block {
 std::mutex lock;
 Context contexts[8] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}};
 std::map<uintptr_t, Block> memory;
+std::map<uintptr_t, size_t> pinned;
+std::set<void *> events;
 std::set<Stream *> streams;
 std::set<Module *> modules;
 long calls, fail_at;
@@ -103,7 +105,7 @@ EXPORT long fake_calls() {
 }
 /* Memory, streams and pushed contexts that are still there; modules are kept. */
 EXPORT long fake_left() {
-    return (long)(memory.size() + streams.size() + current.size());
+    return (long)(memory.size() + streams.size() + current.size() + pinned.size() + events.size());
 }
 EXPORT void fake_memory_limit(size_t bytes) {
     memory_left = bytes;
@@ -195,11 +197,14 @@ EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values
     const Block *block = nullptr;
     if (at != memory.begin() && (--at, pointer < at->first + at->second.bytes))
         block = &at->second;
+    auto host = pinned.upper_bound((uintptr_t)pointer);
+    bool is_pinned = host != pinned.begin() && (--host, pointer < host->first + host->second);
     for (unsigned i = 0; i < count; i++)
         if (attributes[i] == 1)
             *(Context **)values[i] = block ? block->context : nullptr;
         else
-            *(int *)values[i] = attributes[i] == 2 ? (block ? 2 : 0) : (block ? block->context->device : -2);
+            *(int *)values[i] =
+                attributes[i] == 2 ? (block ? 2 : is_pinned) : (block ? block->context->device : -2);
     return OK;
 }
 EXPORT int cuModuleLoadData(Module **module, const void *) {
@@ -298,6 +303,48 @@ EXPORT int cuMemFree_v2(uint64_t pointer) {
         return INVALID_VALUE;
     munmap(at->second.pages, at->second.page_bytes);
     memory.erase(at);
+    return OK;
+}
+EXPORT int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
+    CALL;
+    if (!here())
+        return INVALID_CONTEXT;
+    *pointer = malloc(bytes);
+    std::lock_guard<std::mutex> guard(lock);
+    pinned[(uintptr_t)*pointer] = bytes;
+    return OK;
+}
+EXPORT int cuMemFreeHost(void *pointer) {
+    calls++;
+    std::lock_guard<std::mutex> guard(lock);
+    if (!pinned.erase((uintptr_t)pointer))
+        return INVALID_VALUE;
+    free(pointer);
+    return OK;
+}
+EXPORT int cuEventCreate(void **event, unsigned) {
+    CALL;
+    *event = malloc(1);
+    std::lock_guard<std::mutex> guard(lock);
+    events.insert(*event);
+    return OK;
+}
+EXPORT int cuEventRecord(void *event, Stream *) {
+    CALL;
+    std::lock_guard<std::mutex> guard(lock);
+    return events.count(event) ? OK : INVALID_HANDLE;
+}
+EXPORT int cuEventSynchronize(void *event) {
+    CALL;
+    std::lock_guard<std::mutex> guard(lock);
+    return events.count(event) ? OK : INVALID_HANDLE;
+}
+EXPORT int cuEventDestroy_v2(void *event) {
+    calls++;
+    std::lock_guard<std::mutex> guard(lock);
+    if (!events.erase(event))
+        return INVALID_HANDLE;
+    free(event);
     return OK;
 }
 EXPORT int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t bytes) {
