@@ -12,6 +12,8 @@
 #endif
 #ifdef HAVE_LIBDEFLATE
 #include <libdeflate.h>
+
+#include "deflate_last_block.h"
 #endif
 
 /* The most that is handed to a library at once: each counts bytes in 32 bits. */
@@ -29,9 +31,6 @@ struct Packer {
 #endif
 #ifdef HAVE_LIBDEFLATE
     struct libdeflate_compressor *libdeflate[LIBDEFLATE_LEVELS];
-    z_stream blocks; /* finds the ends of deflate's own blocks */
-    gboolean blocks_started;
-    guint8 unpacked[1 << 15]; /* what it inflates; nobody looks at it */
 #endif
 };
 
@@ -65,8 +64,6 @@ void packer_free(Packer *packer) {
     for (int i = 0; i < LIBDEFLATE_LEVELS; i++)
         if (packer->libdeflate[i])
             libdeflate_free_compressor(packer->libdeflate[i]);
-    if (packer->blocks_started)
-        inflateEnd(&packer->blocks);
 #endif
     g_free(packer);
 }
@@ -169,40 +166,20 @@ static const Unpacker isal_unpacker = {"isal", start_isal, unpack_isal, g_free};
 
 #ifdef HAVE_LIBDEFLATE
 /* libdeflate always closes its stream. To let it go on, the mark "last" of its last block is cleared and an
- * empty stored block put behind it, which ends at a whole byte. zlib says where the blocks are: inflate
- * stops at each end, and tells how many bits of the byte before next_in are unread. */
-static gsize reopen(Packer *p, guint8 *stream, gsize size, gsize room) {
-    z_stream *z = &p->blocks;
-    if (!p->blocks_started)
-        p->blocks_started = inflateInit2(z, -MAX_WBITS) == Z_OK;
-    if (!p->blocks_started || inflateReset(z) != Z_OK)
+ * empty stored block put behind it, which ends at a whole byte. */
+static gsize reopen(guint8 *stream, gsize size, gsize room) {
+    /* Three zero bits, the rest of their byte, and a length of 0 with its complement. */
+    static const guint8 empty[] = {0, 0, 0xff, 0xff};
+    gsize header, bits;
+    if (room - size < DEFLATE_BEYOND)
         return 0;
-    z->next_in = stream;
-    z->avail_in = (uInt)size;
-    for (gsize header = 0, bits = 0;;) { /* the bit where a block begins, and the bits read */
-        z->next_out = p->unpacked;
-        z->avail_out = sizeof(p->unpacked);
-        if (inflate(z, Z_BLOCK) != Z_OK)
-            return 0;
-        gboolean block_ended = z->data_type & 128, was_last = z->data_type & 64;
-        if (!block_ended)
-            continue;
-        bits = (gsize)(z->next_in - stream) * 8 - (gsize)(z->data_type & 7);
-        if (!was_last) {
-            header = bits;
-            continue;
-        }
-        stream[header / 8] &= (guint8) ~(1 << header % 8);
-        /* Three zero bits, the rest of their byte, and a length of 0 with its complement. */
-        static const guint8 empty[] = {0, 0, 0xff, 0xff};
-        gsize end = (bits + 3 + 7) / 8;
-        if (room < end + sizeof(empty))
-            return 0;
-        if (end > size)
-            stream[size] = 0;
-        memcpy(stream + end, empty, sizeof(empty));
-        return end + sizeof(empty);
-    }
+    memset(stream + size, 0, DEFLATE_BEYOND);
+    if (!deflate_last_block(stream, size, &header, &bits))
+        return 0;
+    stream[header / 8] &= (guint8) ~(1 << header % 8);
+    gsize end = (bits + 3 + 7) / 8;
+    memcpy(stream + end, empty, sizeof(empty));
+    return end + sizeof(empty);
 }
 
 static gsize pack_libdeflate(Packer *p, DeflateWay way, const guint8 *data, gsize size, guint8 *to,
@@ -213,7 +190,7 @@ static gsize pack_libdeflate(Packer *p, DeflateWay way, const guint8 *data, gsiz
     if (!*compressor || size > most_at_once)
         return 0;
     gsize packed = libdeflate_deflate_compress(*compressor, data, size, to, room);
-    return packed && !last ? reopen(p, to, packed, room) : packed;
+    return packed && !last ? reopen(to, packed, room) : packed;
 }
 #endif
 

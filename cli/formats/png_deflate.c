@@ -4,7 +4,7 @@
  *
  * Photographs pack as small by the fastest way as by any. Drawings do not, and are often better off without
  * filters. So a block is first packed the fastest way; if that shrank it much, samples of it are packed in
- * other ways too and compared with what libpng would do.
+ * other ways too and compared with what libpng would do. Of palettes and bits samples are packed at once.
  *
  * A file that is compared with one without filters has it simpler: what filters and the fastest way have not
  * made small is packed without filters too, nearly or just as libpng would.
@@ -40,6 +40,9 @@ static const double tolerance = 1.015;
 
 /* Filtered or not, whichever sample is so much larger is given up. */
 static const double far = 1.25;
+
+/* What the fastest way makes so much larger than enough needs one of the two that look longest. */
+static const double too_far = 1.28;
 
 /* A sample that is so little larger counts as no larger, and one that is so much larger as larger. */
 static const double near = 1.01, better = 1.05, much_better = 1.15;
@@ -130,24 +133,64 @@ static gsize try_slices(const Block *b, Bench *bench, DeflateWay way, const guin
     return sum;
 }
 
-static gsize try_sample(const Block *b, Bench *bench, DeflateWay way, const guint8 *stream) {
-    /* What shrinks to little is packed quickly, and its repeats are far apart. */
-    gsize slice = b->packed_size < b->filtered_size / 10 ? LONG_SLICE : SLICE;
-    return try_slices(b, bench, way, stream, MIN(slice, b->filtered_size / SLICES));
+/* The bits a byte that short codes alone need for slices of a stream. */
+static double entropy(const Block *b, const guint8 *stream, gsize slice) {
+    guint count[256] = {0};
+    gsize n = slice * SLICES;
+    double bits = 0;
+    for (gsize i = 0; i < SLICES; i++) {
+        const guint8 *from = stream + b->filtered_size / (2 * SLICES) * (2 * i + 1) - slice / 2;
+        for (gsize k = 0; k < slice; k++)
+            count[from[k]]++;
+    }
+    for (int value = 0; value < 256; value++)
+        if (count[value])
+            bits += count[value] * log2((double)n / count[value]);
+    return bits / (double)n;
+}
+
+static gsize slice_size(const Block *b, gsize most) {
+    return MIN(most, b->filtered_size / SLICES);
+}
+
+static gboolean is_little(gsize packed, gsize of) {
+    return packed < of / 10;
+}
+
+/* What shrinks to little is packed quickly, and its repeats are far apart. */
+static gsize telling_slice(const Block *b, Bench *bench) {
+    gsize slice = slice_size(b, SLICE);
+    gboolean little =
+        b->packed_size ? is_little(b->packed_size, b->filtered_size)
+                       : is_little(try_slices(b, bench, deflate_ways[0], b->filtered, slice), slice * SLICES);
+    return little ? slice_size(b, LONG_SLICE) : slice;
+}
+
+/* Whether a way cannot be near: short codes by what they need at least, and the faster of those that look for
+ * repeats if the fastest has found by far too few. */
+static gboolean is_hopeless(const Block *b, gsize way, const guint8 *stream, gsize slice, double enough,
+                            double fastest) {
+    if (deflate_ways[way].strategy == DEFLATE_HUFFMAN)
+        return entropy(b, stream, slice) / 8 * (double)(slice * SLICES) > enough;
+    return way && way + 2 < deflate_n_ways && fastest > too_far * enough;
 }
 
 /* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
 static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
     const guint8 *streams[] = {b->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
-    double enough = (double)try_sample(b, bench, reference, b->filtered) * tolerance;
+    gsize slice = telling_slice(b, bench);
+    double enough = (double)try_slices(b, bench, reference, b->filtered, slice) * tolerance,
+           fastest = HUGE_VAL;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
         for (*plain = FALSE; *plain < 2; ++*plain)
-            if (streams[*plain]) {
-                sizes[*plain] = (double)try_sample(b, bench, deflate_ways[i], streams[*plain]);
+            if (streams[*plain] && !is_hopeless(b, i, streams[*plain], slice, enough, fastest)) {
+                sizes[*plain] = (double)try_slices(b, bench, deflate_ways[i], streams[*plain], slice);
                 if (sizes[*plain] <= enough)
                     return deflate_ways[i];
+                if (!i)
+                    fastest = MIN(fastest, sizes[*plain]);
             }
         /* What is far behind by one way is behind by all that look for repeats. */
         for (int one = 0; one < 2; one++)
@@ -183,12 +226,25 @@ static void pack_with(Block *b, Bench *bench, DeflateWay way) {
     b->sum = deflate_adler32(1, b->filtered, b->filtered_size);
 }
 
+/* Whether filters leave so little that libdeflate's longest search is sooner done than samples are compared.
+ */
+static gboolean is_smooth(const Block *b, Bench *bench) {
+    DeflateWay fastest = deflate_ways[0];
+    gsize slice = slice_size(b, LONG_SLICE);
+    return deflate_ways[deflate_n_ways - 1].library == DEFLATE_LIBDEFLATE &&
+           b->owner->options.packing.level == PNG_LEVEL_DEFAULT &&
+           is_little(b->packed_size, b->filtered_size) &&
+           (double)try_slices(b, bench, fastest, bench->plain, slice) >
+               far * (double)try_slices(b, bench, fastest, b->filtered, slice);
+}
+
 static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
-    gboolean plain;
-    DeflateWay way = choose_by_sample(b, bench, may_be_plain, &plain);
+    gboolean plain = FALSE;
+    DeflateWay way = may_be_plain && is_smooth(b, bench) ? deflate_ways[deflate_n_ways - 1]
+                                                         : choose_by_sample(b, bench, may_be_plain, &plain);
     if (plain)
         memcpy(b->filtered, bench->plain, b->filtered_size);
-    if (plain || memcmp(&way, &deflate_ways[0], sizeof(way)))
+    if (plain || !b->packed_size || memcmp(&way, &deflate_ways[0], sizeof(way)))
         pack_with(b, bench, way);
     if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
         if (plain)
@@ -209,28 +265,13 @@ static gboolean set_up(Block *b, Bench *bench, gboolean may_be_plain) {
     return TRUE;
 }
 
-/* The bits a byte that short codes alone need for samples of the block. */
-static double entropy(const Block *b) {
-    guint count[256] = {0};
-    gsize slice = MIN(SLICE, b->filtered_size / SLICES), n = slice * SLICES;
-    double bits = 0;
-    for (gsize i = 0; i < SLICES; i++) {
-        const guint8 *from = b->filtered + b->filtered_size / (2 * SLICES) * (2 * i + 1) - slice / 2;
-        for (gsize k = 0; k < slice; k++)
-            count[from[k]]++;
-    }
-    for (int value = 0; value < 256; value++)
-        if (count[value])
-            bits += count[value] * log2((double)n / count[value]);
-    return bits / (double)n;
-}
-
 /* Whether the fastest way has probably left much to gain. Samples of less than a byte, and numbers of
  * colours, repeat in ways that their frequencies do not tell. */
 static gboolean is_hopeful(const Block *b) {
     if (!b->owner->options.residues || b->filtered_size <= MEDIUM)
         return TRUE;
-    double packed = (double)b->packed_size / (double)b->filtered_size, codes = entropy(b) / 8;
+    double packed = (double)b->packed_size / (double)b->filtered_size,
+           codes = entropy(b, b->filtered, slice_size(b, SLICE)) / 8;
     return packed < hopeful || packed < codes * less || packed > codes * more;
 }
 
@@ -284,6 +325,12 @@ static void pack_as_plain(Block *b, Bench *bench) {
     pack_plain(b, bench, flat);
 }
 
+/* Whether the fastest way is tried on all of a block first. It packs few drawings well, and their samples say
+ * so sooner. */
+static gboolean is_for_the_fastest(const Block *b) {
+    return b->owner->options.residues || b->filtered_size <= MEDIUM;
+}
+
 static void pack_block(Block *b, Bench *bench) {
     const PngDeflate *d = b->owner;
     gboolean may_be_plain = d->options.residues && !d->options.packing.filters;
@@ -295,7 +342,8 @@ static void pack_block(Block *b, Bench *bench) {
     }
     filter_rows(b, d->filters, b->filtered);
     if (d->options.packing.level && b->filtered_size > SMALL) {
-        pack_with(b, bench, deflate_ways[0]);
+        if (is_for_the_fastest(b))
+            pack_with(b, bench, deflate_ways[0]);
         if (is_hopeful(b) && set_up(b, bench, may_be_plain))
             pack_large(b, bench, may_be_plain);
     } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
