@@ -23,6 +23,7 @@ enum {
     BLOCK = 768 << 10,  /* filtered bytes in a block, about */
     SMALL = 16 << 10,   /* in one so small that everything is tried */
     MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
+    LONE = 512 << 10,   /* in one that others may not make up for */
     SLICE = 32 << 10,   /* in a slice of a sample */
     LONG_SLICE = 128 << 10,
     LEVEL_FOR_THE_BEST = 8, /* from which it is worth the time to try what packs most */
@@ -41,8 +42,9 @@ static const double tolerance = 1.015;
 /* Filtered or not, whichever sample is so much larger is given up. */
 static const double far = 1.25;
 
-/* What the fastest way makes so much larger than enough needs one of the two that look longest. */
-static const double too_far = 1.28;
+/* What the fastest way makes so much larger than enough needs one of the two that look longest, which find
+ * so much more in the whole of a palette's block than in samples of it. */
+static const double too_far = 1.28, patience = 1.007;
 
 /* A sample that is so little larger counts as no larger, and one that is so much larger as larger. */
 static const double near = 1.01, better = 1.05, much_better = 1.15;
@@ -184,10 +186,11 @@ static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be
            fastest = HUGE_VAL;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
+        gboolean patient = i && !b->owner->options.residues && fastest > too_far * enough;
         for (*plain = FALSE; *plain < 2; ++*plain)
             if (streams[*plain] && !is_hopeless(b, i, streams[*plain], slice, enough, fastest)) {
                 sizes[*plain] = (double)try_slices(b, bench, deflate_ways[i], streams[*plain], slice);
-                if (sizes[*plain] <= enough)
+                if (sizes[*plain] <= enough || (patient && sizes[*plain] <= enough * patience))
                     return deflate_ways[i];
                 if (!i)
                     fastest = MIN(fastest, sizes[*plain]);
@@ -268,7 +271,7 @@ static gboolean set_up(Block *b, Bench *bench, gboolean may_be_plain) {
 /* Whether the fastest way has probably left much to gain. Samples of less than a byte, and numbers of
  * colours, repeat in ways that their frequencies do not tell. */
 static gboolean is_hopeful(const Block *b) {
-    if (!b->owner->options.residues || b->filtered_size <= MEDIUM)
+    if (!b->owner->options.residues || b->filtered_size <= LONE)
         return TRUE;
     double packed = (double)b->packed_size / (double)b->filtered_size,
            codes = entropy(b, b->filtered, slice_size(b, SLICE)) / 8;

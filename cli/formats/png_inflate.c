@@ -245,8 +245,8 @@ static void offer(PngInflate *d) {
         d->helped = FALSE;
 }
 
-const guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error) {
-    const guint8 *data = NULL;
+guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error) {
+    guint8 *data = NULL;
     *size = 0;
     g_mutex_lock(&d->lock);
     d->given += (guint)d->holding;

@@ -24,11 +24,11 @@ typedef struct {
 typedef struct PngInflate PngInflate;
 PngInflate *png_inflate_new(const PngInflateOptions *options);
 
-/* The next piece, at most PNG_INFLATE_PIECE bytes, which stay until the next call. Before an error come all
+/* The next piece, at most PNG_INFLATE_PIECE bytes, the caller's until the next call. Before an error come all
  * bytes that could be unpacked. NULL with *size 0 and no error: there were all bytes that the picture needs,
  * and the stream's checksum is right. */
 enum { PNG_INFLATE_PIECE = 4 * 65535 };
-const guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error);
+guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error);
 
 /* After the last piece: whether the chunks hold more than the picture needs. */
 gboolean png_inflate_has_more(const PngInflate *d);

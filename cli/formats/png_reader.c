@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * libpng reads the file up to its pixels. From there on it is fed with the same picture whose pixel data
- * are unpacked already and wrapped in stored blocks: its own inflate then only copies.
+ * are unpacked already, without filters where that is quicker, and wrapped in stored blocks: its own inflate
+ * then only copies.
  */
 #define _GNU_SOURCE
 #include "png_reader.h"
@@ -11,12 +12,14 @@
 
 #include "../fault.h"
 #include "png_inflate.h"
+#include "png_unfilter.h"
 
 enum { MOST_STORED = 65535 }; /* bytes in a stored block of deflate */
 
 /* The made-up rest of the file. */
 typedef struct {
     PngInflate *source;
+    PngUnfilter *unfilter; /* NULL: by libpng */
     const guint8 *piece;
     gsize piece_left; /* not yet in a chunk */
     guint8 frame[64]; /* bytes between pixel data: the end of a chunk and the head of the next */
@@ -78,8 +81,12 @@ static void end_feed(Feed *f) {
 /* FALSE with r->error: what comes next cannot be had. */
 static gboolean next_chunk(PngReader *r) {
     Feed *f = &r->feed;
-    if (!f->piece_left)
-        f->piece = png_inflate_next(f->source, &f->piece_left, &r->error);
+    if (!f->piece_left) {
+        guint8 *piece = png_inflate_next(f->source, &f->piece_left, &r->error);
+        if (f->unfilter)
+            png_unfilter(f->unfilter, piece, f->piece_left);
+        f->piece = piece;
+    }
     if (r->error)
         return FALSE;
     if (!f->piece) {
@@ -216,6 +223,10 @@ static gboolean start_pixels(PngReader *r, GError **error) {
     const PngReaderOptions *o = &r->options;
     r->feed.source =
         png_inflate_new(&(PngInflateOptions){o->input, o->pixels, bytes, o->cores, NULL, o->trusting});
+    const TtImage *shape = &r->header.shape;
+    if (!r->header.interlaced)
+        r->feed.unfilter =
+            png_unfilter_new((gsize)shape->pitch, MAX(shape->channels * shape->sample_bits / 8, 1));
     png_set_interlace_handling(r->png);
     png_start_read_image(r->png);
     return TRUE;
@@ -269,6 +280,7 @@ void png_reader_close(PngReader *r) {
         png_destroy_read_struct(&r->png, &r->info, NULL);
     if (r->feed.source)
         png_inflate_free(r->feed.source);
+    png_unfilter_free(r->feed.unfilter);
     g_clear_error(&r->error);
     g_free(r);
 }
