@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-enum { DEFLATE_BEYOND = 8 }; /* bytes that are readable behind the stream, whatever they are */
+enum { DEFLATE_BEYOND = 16 }; /* bytes that are readable behind the stream, whatever they are */
 
 /* The bit of a raw deflate stream where its last block's header begins, and the bit behind that block.
  * FALSE: this is no such stream. */

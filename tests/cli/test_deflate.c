@@ -8,9 +8,11 @@
 #include <zlib.h>
 
 #include "../../cli/formats/deflate.h"
+#include "../../cli/formats/deflate_last_block.h"
 #include "../../cli/formats/png_deflate.h"
 #include "../../cli/formats/png_filter.h"
 #include "../../cli/formats/png_inflate.h"
+#include "../../cli/formats/png_unfilter.h"
 
 #define CHECK(condition, ...)                                                                                \
     do {                                                                                                     \
@@ -108,6 +110,63 @@ static void check_blocks(void) {
     check_way((DeflateWay){DEFLATE_ZLIB, 6, DEFLATE_DEFAULT});
 }
 
+/* Where zlib's inflate says that the last block begins and ends. */
+static void find_last_by_zlib(guint8 *stream, gsize size, gsize *header, gsize *end) {
+    z_stream z = {.next_in = stream, .avail_in = (uInt)size};
+    guint8 unpacked[4096];
+    inflateInit2(&z, -15);
+    for (gboolean last = FALSE; !last; last = z.data_type & 64 && z.data_type & 128) {
+        if (z.data_type & 128)
+            *header = *end;
+        z.next_out = unpacked;
+        z.avail_out = sizeof(unpacked);
+        if (!z.total_in)
+            *header = 0;
+        int status = inflate(&z, Z_BLOCK);
+        CHECK(status == Z_OK, "status %d", status);
+        *end = (gsize)(z.next_in - stream) * 8 - (gsize)(z.data_type & 7);
+    }
+    inflateEnd(&z);
+}
+
+static void check_last_block(const guint8 *data, gsize size, int level, int strategy) {
+    z_stream z = {.next_in = (Bytef *)data, .avail_in = (uInt)size};
+    gsize bound = packer_bound(size), header, end, want_header = 0, want_end = 0;
+    guint8 *stream = g_malloc0(bound + DEFLATE_BEYOND);
+    z.next_out = stream;
+    z.avail_out = (uInt)bound;
+    deflateInit2(&z, level, Z_DEFLATED, -15, 8, strategy);
+    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END, "level %d", level);
+    deflateEnd(&z);
+    find_last_by_zlib(stream, z.total_out, &want_header, &want_end);
+    CHECK(deflate_last_block(stream, z.total_out, &header, &end) && header == want_header && end == want_end,
+          "level %d strategy %d size %zu: %zu to %zu, not %zu to %zu", level, strategy, size, header, end,
+          want_header, want_end);
+    for (gsize cut = 0; cut < z.total_out; cut += 1 + cut / 2)
+        CHECK(!deflate_last_block(stream, cut, &header, &end) || (header < end && end <= cut * 8), "%zu",
+              cut);
+    for (gsize damage = 0; damage < 50; damage++) { /* any answer, but none from outside of the stream */
+        stream[(noise() << 8 | noise()) % z.total_out] = noise();
+        CHECK(!deflate_last_block(stream, z.total_out, &header, &end) ||
+                  (header < end && end <= z.total_out * 8),
+              "%zu", damage);
+    }
+    g_free(stream);
+}
+
+static void check_last_blocks(void) {
+    static const gsize sizes[] = {1, 100, 65535, 65536, 300000};
+    for (Kind kind = ZEROS; kind < KINDS; kind++)
+        for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
+            guint8 *data = make(kind, sizes[i]);
+            for (int level = 0; level <= 9; level += 3)
+                check_last_block(data, sizes[i], level, Z_DEFAULT_STRATEGY);
+            check_last_block(data, sizes[i], 6, Z_HUFFMAN_ONLY);
+            check_last_block(data, sizes[i], 6, Z_FIXED);
+            g_free(data);
+        }
+}
+
 static void check_checksums(void) {
     guint8 *data = make(NOISE, 100000);
     for (gsize size = 0; size < 100000; size = size * 3 + 1)
@@ -129,6 +188,46 @@ static guint8 residue(int filter, guint8 x, guint8 a, guint8 b, guint8 c) {
     int p = a + b - c, pa = abs(p - a), pb = abs(p - b), pc = abs(p - c);
     int predicted[] = {0, a, b, (a + b) / 2, pa <= pb && pa <= pc ? a : pb <= pc ? b : c};
     return (guint8)(x - predicted[filter]);
+}
+
+/* Rows behind random filters' numbers, undone in pieces that end anywhere. */
+static void check_unfilter(gsize row, guint pixel) {
+    enum { ROWS = 12 };
+    PngUnfilter *u = png_unfilter_new(row, pixel);
+    if (!u) /* left to libpng */
+        return;
+    gsize size = ROWS * (row + 1);
+    guint8 *want = g_malloc0(size), *got = g_malloc(size);
+    for (gsize y = 0; y < ROWS; y++) {
+        guint8 *x = want + y * (row + 1) + 1, *to = got + (x - want), *above = y ? x - (row + 1) : NULL;
+        to[-1] = (guint8)(noise() % 5);
+        for (gsize i = 0; i < row; i++) {
+            guint8 up = above ? above[i] : 0, left = i >= pixel ? x[i - pixel] : 0;
+            guint8 corner = above && i >= pixel ? above[i - pixel] : 0;
+            x[i] = noise() & 1 ? noise() : up;
+            to[i] = residue(to[-1], x[i], left, up, corner);
+        }
+    }
+    gsize wrong = (ROWS - 1) * (row + 1); /* the last row's number: it stays as it is */
+    want[wrong] = got[wrong] = 5;
+    memcpy(want + wrong, got + wrong, row + 1);
+    for (gsize at = 0, n; at < size; at += n) {
+        n = MIN(size - at, (gsize)(1 + noise() % (noise() & 1 ? 3 : 200)));
+        png_unfilter(u, got + at, n);
+    }
+    for (gsize i = 0; i < size; i++)
+        CHECK(got[i] == want[i], "row of %zu, pixel of %u: byte %zu", row, pixel, i);
+    png_unfilter_free(u);
+    g_free(want);
+    g_free(got);
+}
+
+static void check_unfilters(void) {
+    static const guint pixels[] = {1, 2, 3, 4, 6, 8};
+    for (gsize p = 0; p < G_N_ELEMENTS(pixels); p++)
+        for (gsize columns = 1; columns < 400; columns += 1 + columns / 4)
+            for (int again = 0; again < 20; again++)
+                check_unfilter(columns * pixels[p], pixels[p]);
 }
 
 static void check_filters(void) {
@@ -342,6 +441,8 @@ static void check_unpacking(const Unpacker *u) {
 int main(void) {
     check_checksums();
     check_filters();
+    check_unfilters();
+    check_last_blocks();
     check_blocks();
     check_packing();
     for (gsize i = 0; unpackers[i]; i++)
