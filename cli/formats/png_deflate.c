@@ -174,7 +174,8 @@ static gboolean is_hopeless(const Block *b, gsize way, const guint8 *stream, gsi
                             double fastest) {
     if (deflate_ways[way].strategy == DEFLATE_HUFFMAN)
         return entropy(b, stream, slice) / 8 * (double)(slice * SLICES) > enough;
-    return way && way + 2 < deflate_n_ways && fastest > too_far * enough;
+    gboolean tiny = b->packed_size && b->packed_size < b->filtered_size / TINY;
+    return way && way + 2 < deflate_n_ways && !tiny && fastest > too_far * enough;
 }
 
 /* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
@@ -236,7 +237,7 @@ static gboolean is_smooth(const Block *b, Bench *bench) {
     gsize slice = slice_size(b, LONG_SLICE);
     return deflate_ways[deflate_n_ways - 1].library == DEFLATE_LIBDEFLATE &&
            b->owner->options.packing.level == PNG_LEVEL_DEFAULT &&
-           is_little(b->packed_size, b->filtered_size) &&
+           is_little(b->packed_size, b->filtered_size) && b->packed_size >= b->filtered_size / TINY &&
            (double)try_slices(b, bench, fastest, bench->plain, slice) >
                far * (double)try_slices(b, bench, fastest, b->filtered, slice);
 }
