@@ -72,6 +72,15 @@ static void test_machine(void) {
     allows(8000, "all");
 }
 
+/* A group may be full though its limit is above what the machine has left. */
+static void test_full_group(void) {
+    new_machine("0::/job\n");
+    put("/sys/fs/cgroup/job/memory.max", "7340032000\n");
+    put("/sys/fs/cgroup/job/memory.current", "6815744000\n");
+    put("/sys/fs/cgroup/job/memory.stat", "anon 6815744000\n");
+    allows(500, "a group with 500 of 7000 MB left");
+}
+
 static void test_second_version(void) {
     new_machine("0::/user/job\n");
     put("/sys/fs/cgroup/memory.stat", "anon 1\n");
@@ -155,6 +164,7 @@ static void test_processors(void) {
 int main(void) {
     unsetenv("TT_MEMORY_LIMIT");
     test_machine();
+    test_full_group();
     test_second_version();
     test_first_version();
     test_address_space();

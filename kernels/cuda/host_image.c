@@ -189,8 +189,10 @@ static TtStatus move_all(const TtCudaUse *use, Job *j, unsigned threads) {
            j->most.width * j->most.height > 1)
         bytes = bytes_of_part(j->move, j->most) / 2;
     if (result == CU_OUT_OF_MEMORY)
-        return tt_fail(TT_ERROR_MEMORY, "the GPU has no memory left: %zu of %zu bytes are free", available,
-                       total);
+        return tt_fail(TT_ERROR_MEMORY,
+                       "the GPU has no memory left, or this machine no pinned memory: %zu of the GPU's %zu "
+                       "bytes are free",
+                       available, total);
     if (result)
         return tt_driver_failed(d, result, "allocating memory");
     tt_parallel(lane, j, j->lanes, (unsigned)j->lanes);

@@ -21,7 +21,8 @@ bool tt_link_pinned(const TtCudaUse *use, const void *p) {
  * further apart, and one alone with any, go one by one. */
 static CuResult copy_plane(const TtCudaUse *use, const TtLinkRows *rows, size_t plane, bool up) {
     TtLinkRows one = *rows, *r = &one;
-    if (r->host_pitch == r->row_bytes && r->device_pitch == r->row_bytes) {
+    if (r->host_pitch == r->row_bytes && r->device_pitch == r->row_bytes &&
+        r->row_bytes * r->rows <= LARGEST_PITCH) {
         r->row_bytes *= r->rows;
         r->rows = 1;
     }
@@ -95,7 +96,6 @@ CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_byte
     const TtDriver *d = use->driver;
     CuResult result;
     memset(slot, 0, sizeof(*slot));
-    slot->bytes = bytes;
     if (!(result = d->cuMemAlloc(&slot->memory, bytes)) &&
         !(result = d->cuStreamCreate(&slot->stream, CU_STREAM_NON_BLOCKING)) &&
         !(result = d->cuEventCreate(&slot->arrived, CU_EVENT_NO_TIMING)) && pinned_bytes)

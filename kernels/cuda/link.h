@@ -51,7 +51,6 @@ typedef struct {
     CuEvent arrived; /* the pixels on the GPU */
     uint8_t *pinned; /* NULL: none was asked for */
     CuPointer memory;
-    size_t bytes; /* of memory; pinned has as many or pinned_bytes */
 } TtLinkSlot;
 
 /* CU_OUT_OF_MEMORY also for pinned memory. Frees what it got if it fails. */

@@ -17,7 +17,8 @@
 #include "link.h"
 
 enum { SLOTS = 16, ROW_ALIGN = 256 };
-static const size_t pinned_bytes = (size_t)2 << 20, slot_bytes = (size_t)8 << 20; /* of a slot: here, there */
+/* Of a slot, or as many as one pixel takes. */
+static const size_t pinned_bytes = (size_t)2 << 20, slot_bytes = (size_t)8 << 20;
 
 typedef struct {
     TtStore store;
@@ -25,8 +26,10 @@ typedef struct {
     unsigned threads;
     TtImage picture; /* its data is on the GPU */
     TtLinkSlot slots[SLOTS];
+    size_t here, there; /* bytes of a slot: of pinned memory, on the GPU */
     bool taken[SLOTS];
-    pthread_mutex_t lock;  /* of taken and failed */
+    size_t next;           /* slot to look at first: one left long ago has sent its part */
+    pthread_mutex_t lock;  /* of taken, next and failed */
     pthread_cond_t vacant; /* a slot is */
     TtStatus failed;       /* once the GPU has failed, what was put may be missing */
 } DeviceStore;
@@ -38,14 +41,14 @@ static TtLinkSlot *take_slot(DeviceStore *s) {
     pthread_mutex_lock(&s->lock);
     for (;;) {
         for (int i = 0; !slot && i < SLOTS; i++)
-            if (!s->taken[i]) {
-                s->taken[i] = true;
-                slot = &s->slots[i];
-            }
+            if (!s->taken[(s->next + i) % SLOTS])
+                slot = &s->slots[(s->next + i) % SLOTS];
         if (slot)
             break;
         pthread_cond_wait(&s->vacant, &s->lock);
     }
+    s->taken[slot - s->slots] = true;
+    s->next = (slot - s->slots + 1) % SLOTS;
     pthread_mutex_unlock(&s->lock);
     return slot;
 }
@@ -66,7 +69,10 @@ static TtStatus wait_for_all(DeviceStore *s, const TtCudaUse *use) {
         if (result)
             return tt_driver_failed(use->driver, result, "turning a picture");
     }
-    return s->failed ? tt_fail(s->failed, "the GPU failed earlier: free the frame") : TT_OK;
+    pthread_mutex_lock(&s->lock);
+    TtStatus failed = s->failed;
+    pthread_mutex_unlock(&s->lock);
+    return failed ? tt_fail(failed, "the GPU failed earlier: free the frame") : TT_OK;
 }
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */
@@ -103,7 +109,7 @@ typedef struct {
 static Parts parts_of(const TtImage *image, size_t bytes) {
     size_t pixel = (size_t)image->channels * image->sample_bits / 8,
            padding = (size_t)ROW_ALIGN * image->channels;
-    size_t most = bytes / pixel > padding ? (bytes - padding) / pixel : 1;
+    size_t most = bytes >= padding + pixel ? (bytes - padding) / pixel : 1;
     Parts p = {.width = image->width < most ? image->width : most, .height = 1};
     size_t rows = bytes / (p.width * pixel + padding);
     if (p.width == image->width && rows > 1)
@@ -170,8 +176,10 @@ static TtStatus send_part(Passage *p, TtCudaUse *use, TtLinkSlot *slot, TtRect p
     if (!result && !p->pinned && (status = tt_link_copy_host(&rows, &staged)))
         return status;
     if (result || (result = tt_link_copy(use, p->pinned ? &rows : &staged, true)) ||
-        (result = d->cuEventRecord(slot->arrived, slot->stream)))
+        (result = d->cuEventRecord(slot->arrived, slot->stream))) {
+        d->cuStreamSynchronize(slot->stream); /* part of it may be on its way */
         return tt_driver_failed(d, result, "receiving a band");
+    }
     TtImage src = on_device(&view, &rows), dst = tt_subimage(&picture, to);
     return turn(use, &src, &dst, p->orientation);
 }
@@ -186,8 +194,8 @@ static TtStatus fetch_part(Passage *p, TtCudaUse *use, TtLinkSlot *slot, TtRect 
     rows.device_plane = (size_t)there.plane_pitch;
     TtLinkRows staged = staged_rows(&rows, slot->pinned);
     CuResult result = tt_link_copy(use, &staged, false);
-    if (!result)
-        result = use->driver->cuStreamSynchronize(slot->stream);
+    CuResult done = use->driver->cuStreamSynchronize(slot->stream); /* also what went before a failure */
+    result = result ? result : done;
     if (result)
         return tt_driver_failed(use->driver, result, "returning rows");
     TtImage arrived = view;
@@ -217,7 +225,7 @@ static void carry(const void *arg, size_t thread) {
 }
 
 static TtStatus carry_all(Passage *p) {
-    p->parts = parts_of(p->image, p->up && p->pinned ? slot_bytes : pinned_bytes);
+    p->parts = parts_of(p->image, p->up && p->pinned ? p->store->there : p->store->here);
     size_t threads = p->up && p->pinned ? 1 : p->store->threads < SLOTS ? p->store->threads : SLOTS;
     pthread_mutex_init(&p->failure.lock, NULL);
     tt_parallel(carry, p, threads < p->parts.count ? threads : p->parts.count, (unsigned)threads);
@@ -270,8 +278,8 @@ static TtStatus fetch_at_once(DeviceStore *s, TtCudaUse *use, TtRect from, const
     rows.device_plane = (size_t)there.plane_pitch;
     use->stream = slot->stream;
     CuResult result = tt_link_copy(use, &rows, false);
-    if (!result)
-        result = use->driver->cuStreamSynchronize(slot->stream);
+    CuResult done = use->driver->cuStreamSynchronize(slot->stream); /* also what went before a failure */
+    result = result ? result : done;
     leave_slot(s, slot, TT_OK);
     return result ? tt_driver_failed(use->driver, result, "returning rows") : TT_OK;
 }
@@ -319,7 +327,7 @@ static TtStatus allocate(DeviceStore *s, size_t bytes) {
     if (!result && !(result = d->cuMemAlloc(&memory, bytes)))
         s->picture.data = (void *)(uintptr_t)memory;
     for (int i = 0; !result && i < SLOTS; i++)
-        if (!(result = tt_link_slot_new(&use, slot_bytes, pinned_bytes, &s->slots[i])))
+        if (!(result = tt_link_slot_new(&use, s->there, s->here, &s->slots[i])))
             result = d->cuEventRecord(s->slots[i].arrived, s->slots[i].stream);
     tt_cuda_leave(&use);
     if (result == CU_OUT_OF_MEMORY)
@@ -336,16 +344,22 @@ TtStatus tt_store_device_new(const TtImage *result, const TtFrameOptions *option
     TtImage shape = *result;
     shape.pitch = 0; /* whatever it was, the picture's rows go downward, and are aligned */
     TtLinkRows rows = rows_of(&shape);
+    size_t pixel = (size_t)shape.channels * (shape.sample_bits / 8),
+           padded = pixel + (size_t)ROW_ALIGN * shape.channels, bytes;
+    if (rows.device_pitch < rows.row_bytes || __builtin_mul_overflow(rows.device_pitch, rows.rows, &bytes) ||
+        __builtin_mul_overflow(bytes, rows.planes, &bytes) || bytes > PTRDIFF_MAX)
+        return tt_fail(TT_ERROR_MEMORY, "the picture is too large for the GPU's memory");
     DeviceStore *s = calloc(1, sizeof(*s));
     if (!s)
         return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
     s->store = (TtStore){.put = put, .read = read_back, .free = free_store, .kind = TT_STORE_DEVICE};
     s->device = options->device;
     s->threads = threads;
+    s->here = padded > pinned_bytes ? padded : pinned_bytes;
+    s->there = padded > slot_bytes ? padded : slot_bytes;
     s->picture = on_device(&shape, &rows);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->vacant, NULL);
-    size_t bytes = rows.device_plane * rows.planes;
     TtStatus status = allocate(s, bytes);
     if (status) {
         free_store(&s->store);

@@ -103,8 +103,7 @@ static Bytes cached_files(const char *folder, int version) {
 
 static void lower_to_group(const char *folder, int version, void *allowed) {
     Bytes limit, used = 0;
-    if (!read_number(folder, version == 2 ? "memory.max" : "memory.limit_in_bytes", &limit) ||
-        limit >= *(size_t *)allowed) /* without a limit version 1 shows one that no machine reaches */
+    if (!read_number(folder, version == 2 ? "memory.max" : "memory.limit_in_bytes", &limit))
         return;
     read_number(folder, version == 2 ? "memory.current" : "memory.usage_in_bytes", &used);
     used = left_of(used, cached_files(folder, version));

@@ -80,7 +80,8 @@ typedef struct {
  * data and pitches are not looked at) that is to be turned by o. Memory is not touched before pixels arrive.
  * TT_ERROR_MEMORY if the memory cannot be had, or may not and the store is TT_STORE_MEMORY. TT_ERROR_IO if
  * the picture needs a file that cannot be made: the message names the folder, the need and what is free
- * there. */
+ * there. TT_ERROR_NO_DEVICE and TT_ERROR_DEVICE if the backend's GPU is missing or fails.
+ * After a fork() only one of the two processes may go on with a frame; the other may free it. */
 TT_API TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOptions *options,
                              TtFrame **frame);
 
@@ -99,7 +100,8 @@ TT_API size_t tt_frame_cut(const TtFrame *frame, size_t y);
 /* Puts in the pixels of piece, whose first lies at (x, y) of the source. Pieces come in any order and
  * from any threads at once; each pixel comes once. TT_ERROR_ARGUMENT if the piece reaches outside, has
  * another format, or brings pixels of a row that is already complete. TT_ERROR_IO if the store's file fails,
- * and then from every later put, and read, that comes to it: free the frame. */
+ * and then from every later put, and read, that comes to it: free the frame. TT_ERROR_DEVICE if the GPU
+ * fails, and then from every later read. */
 TT_API TtStatus tt_frame_put(TtFrame *frame, const TtImage *piece, size_t x, size_t y);
 
 /* Copies the rectangle r of the result into an image of r's size. TT_ERROR_NOT_READY until each pixel of

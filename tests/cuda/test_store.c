@@ -103,6 +103,26 @@ static void test_bands(void) {
     drop(&c);
 }
 
+/* Pixels larger than a slot, and so wide that rows are few to a slot. */
+static void test_large_pixels(uint32_t channels, uint32_t sample_bytes, TtLayout layout, bool pinned) {
+    Case c = {.orientation = TT_ROT90, .pinned = pinned};
+    TtImage shape = tt_image(NULL, 0, 2, 3, channels, 8 * sample_bytes);
+    shape.layout = layout;
+    fill(&c, &shape);
+    EXPECT(!make_frame(&c) && !put_rows(&c, 0, 2) && !put_rows(&c, 2, 3) && !read_rows(&c, 0, 2), "%s",
+           tt_last_error());
+    EXPECT(!memcmp(picture_lowest(&c.got), picture_lowest(&c.want), picture_bytes(&c.want)),
+           "%u channels of %u bytes are wrong", channels, sample_bytes);
+    tt_frame_free(c.frame);
+    drop(&c);
+}
+
+static void test_impossible(void) {
+    Case c = {.orientation = TT_NONE, .src = tt_image(NULL, 0, 1, ((size_t)1 << 56) + 1, 1, 8)};
+    TtStatus status = make_frame(&c);
+    EXPECT(status == TT_ERROR_MEMORY, "a picture of 2^56 rows: status %d", (int)status);
+}
+
 /* ---- Threads ------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 12 };
@@ -217,6 +237,11 @@ int main(void) {
     }
     for (int i = 0; i < 150; i++)
         test_bands();
+    test_large_pixels(1, 3 << 20, TT_INTERLEAVED, false);
+    test_large_pixels(1, 9 << 20, TT_INTERLEAVED, true);
+    test_large_pixels(96, 1, TT_INTERLEAVED, false);
+    test_large_pixels(40000, 1, TT_PLANAR, true);
+    test_impossible();
     test_threads(3000, 400, false);
     test_threads(3000, 400, true);
     test_threads(200000, 40, false);
