@@ -2,6 +2,7 @@
  *
  * Entries of EXIF that come in pairs, across and down, and the thumbnail.
  */
+#define _GNU_SOURCE
 #include "exif_turn.h"
 
 #include <string.h>
@@ -134,7 +135,6 @@ void exif_set_thumbnail(guint8 *block, gsize size, const guint8 *data, gsize byt
     if (!tiff_block_open(&t, block, size) || !exif_thumbnail(block, size, &old, &old_bytes) || !old)
         return;
     memcpy(old, data, bytes);
-    memset(old + bytes, 0, old_bytes - bytes);
     tiff_block_set(&t, tiff_block_find(&t, second_directory(&t), THUMBNAIL_BYTES), (guint32)bytes);
 }
 
@@ -144,8 +144,12 @@ void exif_drop_thumbnail(guint8 *block, gsize size) {
     TiffBlock t;
     if (!tiff_block_open(&t, block, size) || !exif_thumbnail(block, size, &old, &old_bytes))
         return;
-    if (old)
-        memset(old, 0, old_bytes);
+    /* A JPEG to its end, no more: an offset or a length that is wrong takes in other things, which must stay.
+     */
+    const guint8 *end =
+        old && old_bytes > 2 && !memcmp(old, "\xff\xd8", 2) ? memmem(old, old_bytes, "\xff\xd9", 2) : NULL;
+    if (end)
+        memset(old, 0, (gsize)(end + 2 - old));
     tiff_block_put(&t, tiff_block_next(&t, first_directory(&t)), 4, 0);
 }
 

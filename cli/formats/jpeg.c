@@ -22,6 +22,7 @@ typedef struct {
     FILE *file;
     JpegWay way;
     gboolean strip, in_place;
+    gsize memory; /* allowed */
     struct jpeg_decompress_struct from;
     JpegErrors errors;
     struct jpeg_progress_mgr progress;
@@ -76,6 +77,7 @@ static gboolean read_header(JpegReader *r, GError **error) {
     jpeg_stdio_src(from, r->file);
     jpeg_segments_save(from);
     jpeg_read_header(from, TRUE);
+    jpeg_mark_unscanned(from);
     if (from->data_precision != 8)
         return fault(error, STATUS_FAILED, "has %d bits a sample, and 8 are read: convert it first",
                      from->data_precision);
@@ -124,6 +126,7 @@ static Reader *open_jpeg(const Format *self, FILE *file, const char *path, const
     r->file = file;
     r->way = options->jpeg;
     r->strip = options->strip;
+    r->memory = options_memory(options);
     r->in_place = options->in_place;
     r->loss = g_string_new(NULL);
     r->from.err = jpeg_errors_init(&r->errors);
@@ -173,6 +176,9 @@ static gboolean read_coefficients(JpegReader *r, GError **error) {
     if (setjmp(r->errors.jump))
         return library_stopped(r, error);
     r->coefficients = jpeg_read_coefficients(&r->from);
+    for (int i = 0; i < r->from.num_components; i++)
+        if (!r->from.comp_info[i].quant_table)
+            return fault(error, STATUS_FAILED, "lacks the scan of a colour: restore it from a copy");
     return TRUE;
 }
 
@@ -231,6 +237,13 @@ static gboolean choose_other_way(JpegReader *r, guint columns, guint rows, GErro
     return good;
 }
 
+/* Coefficients have no other place to wait in. */
+static gboolean check_memory(const JpegReader *r, GError **error) {
+    return r->reader.own_memory <= r->memory ||
+           fault(error, STATUS_FAILED, "takes %.1f MB of memory, more than is allowed: raise --memory-limit",
+                 (double)r->reader.own_memory / 1e6);
+}
+
 static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     JpegReader *r = (JpegReader *)reader;
     guint columns, rows, width = r->from.image_width, height = r->from.image_height;
@@ -239,6 +252,8 @@ static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GE
     if (reader->by_tag) {
         reader->own_memory = bytes;
         r->how = (SegmentsTurn){.turn = TT_NONE, .tag = tt_compose(reader->tag, turn), .state_tag = TRUE};
+        if (!check_memory(r, error))
+            return FALSE;
         return (r->has_tag && !r->strip) || !r->has_index ||
                fault(
                    error, STATUS_FAILED,
@@ -260,7 +275,7 @@ static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GE
     if ((columns || rows) && !choose_other_way(r, columns, rows, error))
         return FALSE;
     reader->own_memory = reader->by_itself ? 2 * bytes : r->from.progressive_mode ? bytes : 0;
-    return TRUE;
+    return check_memory(r, error);
 }
 
 /* ---- Turning by itself -------------------------------------------------------------------------------- */

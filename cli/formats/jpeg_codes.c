@@ -106,6 +106,9 @@ static void copy(JHUFF_TBL *from, gboolean dc, j_compress_ptr to, JHUFF_TBL **sl
 gboolean jpeg_codes_copy(j_decompress_ptr from, j_compress_ptr to) {
     for (int i = 0; i < to->num_components; i++) {
         const jpeg_component_info *c = &from->comp_info[i];
+        if (c->dc_tbl_no < 0 || c->dc_tbl_no >= NUM_HUFF_TBLS || c->ac_tbl_no < 0 ||
+            c->ac_tbl_no >= NUM_HUFF_TBLS) /* not checked before its scan, nor set before that is found */
+            return FALSE;
         if (!from->dc_huff_tbl_ptrs[c->dc_tbl_no] || !from->ac_huff_tbl_ptrs[c->ac_tbl_no])
             return FALSE;
     }

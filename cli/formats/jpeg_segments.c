@@ -40,6 +40,17 @@ void jpeg_segments_save(j_decompress_ptr from) {
         jpeg_save_markers(from, JPEG_APP0 + i, 0xffff);
 }
 
+void jpeg_mark_unscanned(j_decompress_ptr from) {
+    for (int i = 0; i < from->num_components; i++) {
+        jpeg_component_info *c = &from->comp_info[i];
+        gboolean scanned = FALSE;
+        for (int k = 0; k < from->comps_in_scan; k++)
+            scanned |= from->cur_comp_info[k] == c;
+        if (!scanned)
+            c->dc_tbl_no = c->ac_tbl_no = -1;
+    }
+}
+
 int jpeg_segments_orientation(j_decompress_ptr from) {
     int exif = 0, xmp = 0;
     for (jpeg_saved_marker_ptr m = from->marker_list; m; m = m->next) {
@@ -110,7 +121,9 @@ static void turn_segment(int marker, guint8 *data, gsize *size, const SegmentsTu
     } else if (marker == APP0 && jpeg_is_needed(marker, data, *size)) {
         turn_jfif(data, *size, how->turn);
     } else if (marker == APP13 && how->turn != TT_NONE) {
-        *size = photoshop_turn(data, *size, tt_swaps_axes(how->turn) != 0);
+        gsize whole = *size;
+        if ((*size = photoshop_turn(data, whole, tt_swaps_axes(how->turn) != 0)) < whole)
+            say_note(how->path, "its Photoshop thumbnail shows the picture as it was, left out");
     }
 }
 

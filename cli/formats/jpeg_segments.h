@@ -26,6 +26,9 @@ typedef struct {
 /* Has the decompressor keep all segments. Call it before jpeg_read_header(). */
 void jpeg_segments_save(j_decompress_ptr from);
 
+/* After the header: components of later scans have no tables yet, where libjpeg leaves numbers at random. */
+void jpeg_mark_unscanned(j_decompress_ptr from);
+
 /* The orientation that they state, EXIF before XMP; 0 if none does. */
 int jpeg_segments_orientation(j_decompress_ptr from);
 

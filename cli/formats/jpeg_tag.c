@@ -18,7 +18,8 @@ static void write_segment(FILE *to, int marker, const guint8 *data, gsize size) 
     gsize length = size + 2;
     const guint8 head[4] = {0xff, (guint8)marker, (guint8)(length >> 8), (guint8)length};
     fwrite(head, 1, sizeof(head), to);
-    fwrite(data, 1, size, to);
+    if (size)
+        fwrite(data, 1, size, to);
 }
 
 static void write_block(FILE *to, GByteArray *block) {
@@ -26,13 +27,20 @@ static void write_block(FILE *to, GByteArray *block) {
     g_byte_array_unref(block);
 }
 
+/* Markers without a length; 0 is a stuffed byte. */
+static gboolean stands_alone(int marker) {
+    return marker == 0 || marker == 0x01 || (marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7);
+}
+
 /* The marker of the next segment, and what it holds; 0 if there is none. Bytes that fill are passed over. */
 static int read_segment(FILE *from, GByteArray *segment) {
     int c, marker, high, low;
-    while ((c = getc(from)) != EOF && c != 0xff)
-        ;
-    while ((marker = getc(from)) == 0xff)
-        ;
+    do {
+        while ((c = getc(from)) != EOF && c != 0xff)
+            ;
+        while ((marker = getc(from)) == 0xff)
+            ;
+    } while (c != EOF && stands_alone(marker));
     if (c == EOF || marker == EOF || marker == SCAN || marker == JPEG_EOI)
         return marker == SCAN ? SCAN : 0;
     if ((high = getc(from)) == EOF || (low = getc(from)) == EOF || (high << 8 | low) < 2)
@@ -76,7 +84,7 @@ static gboolean copy_to(FILE *from, FILE *to, goffset end, GError **error) {
 gboolean jpeg_tag_write(FILE *from, FILE *to, const JpegTag *how, GError **error) {
     GByteArray *segment = g_byte_array_new();
     gboolean stated = FALSE, good = TRUE;
-    int marker;
+    int marker = 0;
     rewind(from);
     getc(from);
     getc(from);
@@ -94,6 +102,8 @@ gboolean jpeg_tag_write(FILE *from, FILE *to, const JpegTag *how, GError **error
     if (!good)
         return fault(error, STATUS_FAILED,
                      "has EXIF that is too large for an orientation tag: use another --jpeg");
+    if (marker != SCAN)
+        return fault(error, STATUS_FAILED, "became shorter while it was read: leave it alone and try again");
     fwrite("\xff\xda", 1, 2, to);
     return copy_to(from, to, how->strip ? how->end : G_MAXINT64, error) &&
            (!ferror(to) || system_fault(error, "write the output", errno));

@@ -13,6 +13,9 @@
 /* Bytes of coefficients up to which the best codes cost no time to speak of, and others some of the size. */
 enum { SMALL = 1 << 20 };
 
+/* Bytes of coefficients that a thumbnail may have: a few bytes can claim the largest of pictures. */
+enum { MOST_WITHIN = 16 << 20 };
+
 static gboolean same_code(const JHUFF_TBL *a, const JHUFF_TBL *b) {
     return !a || (b && !memcmp(a->bits, b->bits, sizeof(a->bits)) &&
                   !memcmp(a->huffval, b->huffval, sizeof(a->huffval)));
@@ -85,8 +88,9 @@ gsize jpeg_turn_within(const guint8 *data, gsize size, TtOrientation turn, guint
     to.dest = &destination;
     jpeg_segments_save(&from);
     jpeg_read_header(&from, TRUE);
+    jpeg_mark_unscanned(&from);
     jpeg_blocks_remainder(&from, turn, &columns, &rows);
-    if (columns || rows)
+    if (columns || rows || jpeg_blocks_bytes(&from) > MOST_WITHIN)
         goto out;
     SegmentsTurn how = {.turn = turn,
                         .smallest = TRUE,
@@ -94,8 +98,12 @@ gsize jpeg_turn_within(const guint8 *data, gsize size, TtOrientation turn, guint
                         .height = from.image_height,
                         .kept_width = from.image_width,
                         .kept_height = from.image_height};
-    jpeg_turn(&from, jpeg_read_coefficients(&from), &to, &how);
-    used = size - destination.free_in_buffer;
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&from);
+    /* A length that is wrong may hold other things, which must stay. */
+    gsize own = size - from.src->bytes_in_buffer;
+    destination.free_in_buffer = own;
+    jpeg_turn(&from, coefficients, &to, &how);
+    used = own - destination.free_in_buffer;
 
 out:
     jpeg_destroy_compress(&to);

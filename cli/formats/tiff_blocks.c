@@ -17,10 +17,12 @@ enum {
     STRIP_OFFSETS = 273,
     SAMPLES = 277,
     ROWS_PER_STRIP = 278,
+    STRIP_BYTES = 279,
     PLANAR = 284,
     TILE_WIDTH = 322,
     TILE_HEIGHT = 323,
     TILE_OFFSETS = 324,
+    TILE_BYTES = 325,
     SAMPLE_FORMAT = 339,
 };
 
@@ -35,7 +37,7 @@ typedef struct {
     gboolean big_endian, big;
     guint64 width, height, compression, photometric, fill_order, samples, rows_per_strip, planar, tile_width,
         tile_height;
-    Entry bits, sample_format, starts;
+    Entry bits, sample_format, starts, lengths;
 } Directory;
 
 /* 0 behind the end of the file, which means nothing in any place. */
@@ -82,6 +84,8 @@ static void read_entry(Directory *d) {
         d->sample_format = entry;
     if (tag == STRIP_OFFSETS || tag == TILE_OFFSETS)
         d->starts = entry;
+    if (tag == STRIP_BYTES || tag == TILE_BYTES)
+        d->lengths = entry;
     fseeko(d->file, next, SEEK_SET);
 }
 
@@ -130,6 +134,14 @@ static gboolean read_starts(Directory *d, BareBlocks *blocks, guint64 size) {
         if (!start || bytes > size || start > size - bytes)
             return FALSE;
         blocks->starts[i] = start;
+    }
+    /* A block that says to be shorter is damaged, or of a kind that libtiff knows what to do with. */
+    if (d->lengths.count != count || !d->lengths.bytes || fseeko(d->file, d->lengths.at, SEEK_SET))
+        return FALSE;
+    for (guint64 i = 0; i < count; i++) {
+        guint64 rows = d->tile_width ? blocks->height : MIN(blocks->height, d->height - i * blocks->height);
+        if (number(d, d->lengths.bytes) < blocks->rows.row_bytes * rows)
+            return FALSE;
     }
     /* Strips that follow each other are one, which can be read in longer runs. */
     gboolean follow = across == 1 && blocks->width == d->width;

@@ -469,8 +469,29 @@ class Beside(JpegTest):
                         self.assertTrue(self.jpegtran("was.jpg", "want.jpg", "-perfect", *how))
                         self.assertEqual(self.decode("got.jpg"), self.decode("want.jpg"))
                         self.assertEqual(values(after, values(after)[1])[0][0x112], [1])
-                    else:
+                    elif picture.startswith(b"\xff\xd8"):  # what is none may be anything, and stays
                         self.assertNotIn(picture[:40], after)
+
+    def test_a_thumbnail_that_is_not_where_it_says(self):
+        """Whatever place and length of it are claimed, other values stay."""
+        small = self.read(os.path.basename(self.make("small.jpg", "-sample", "1x1", width=32, height=24, seed=3)))
+        note = b"a maker's own note, which is nobody else's to touch, at any length\0"
+        for at, length in ((8, 200), (None, len(small) + 60)):
+            self.make("in.jpg")
+            block = bytearray(tiff("<", [(0x112, 3, [1]), (0x10e, 2, note)], [(0x927c, 2, note)], [(0x103, 3, [6])], small))
+            _, directory = values(bytes(block))
+            entries = struct.unpack("<H", block[6 + directory:8 + directory])[0]
+            for i in range(entries):
+                place = 6 + directory + 2 + 12 * i
+                tag = struct.unpack("<H", block[place:place + 2])[0]
+                if tag == 0x201 and at:
+                    block[place + 8:place + 12] = struct.pack("<I", at)
+                if tag == 0x202:
+                    block[place + 8:place + 12] = struct.pack("<I", length)
+            self.add("in.jpg", segment(0xe1, bytes(block)))
+            self.run_command("--rotate", "180", "--in-place", "in.jpg")
+            after = next(body for marker, body in beside(self.read("in.jpg")) if marker == 0xe1)
+            self.assertEqual(after.count(note), 2, (at, length))
 
     def test_photoshop(self):
         resource = lambda number, body: b"8BIM" + struct.pack(">HHI", number, 0, len(body)) + body + bytes(len(body) % 2)
@@ -545,6 +566,42 @@ class Damage(JpegTest):
         self.assertEqual((result.returncode, result.stderr.count(b"\n"), b"no part of its picture" in result.stderr), (0, 1, True), result.stderr)
         self.succeeds("--rotate", "90", "-o", "want.jpg", "good.jpg")
         self.assertEqual(self.read("out.jpg"), self.read("want.jpg"))
+
+    def test_markers_without_a_length(self):
+        """Between segments they say nothing, and by the tag alone the file stays one that is read."""
+        self.make("good.jpg")
+        data = self.read("good.jpg")
+        at = data.index(b"\xff\xdb")
+        for marker in (b"\xff\x01", b"\xff\xd3"):
+            self.write("in.jpg", data[:at] + marker + data[at:])
+            result = self.run_command("--jpeg", "tag", "--rotate", "90", "--overwrite", "-o", "out.jpg", "in.jpg")
+            if result.returncode == 0:
+                self.assertEqual(self.decode("out.jpg"), self.decode("in.jpg"))
+
+    def test_scans_of_one_colour_each(self):
+        """Their tables' numbers are known only when each begins; and one that is missing is damage."""
+        self.make("in.jpg", "-optimize", width=640, height=480)
+        self.write("scans", b"0;\n1;\n2;\n")
+        self.assertTrue(self.jpegtran("in.jpg", "apart.jpg", "-optimize", "-scans", self.path("scans")))
+        for arguments in self.ways:
+            result = self.run_command("-q", *arguments, "--overwrite", "-o", "out.jpg", "apart.jpg")
+            self.assertEqual(result.returncode, 0, (arguments, result.stderr))
+            self.decode("out.jpg")
+        data = self.read("apart.jpg")
+        second = data.index(b"\xff\xda", data.index(b"\xff\xda") + 2)
+        tables = data.rfind(b"\xff\xc4", 0, second)
+        self.write("one.jpg", data[:tables if tables > 0 and tables > data.index(b"\xff\xda") else second] + b"\xff\xd9")
+        self.fails(1, "--rotate", "90", "-o", "none.jpg", "one.jpg", says=("one.jpg: ",))
+        self.assertNotIn("none.jpg", self.files())
+
+    def test_a_claim_beyond_the_limit(self):
+        """A few bytes that claim the largest of pictures."""
+        self.make("in.jpg", "-arithmetic")
+        data = bytearray(self.read("in.jpg"))
+        at = next(i for i in range(len(data)) if data[i] == 0xff and data[i + 1] in (0xc9, 0xca))
+        data[at + 5:at + 9] = struct.pack(">HH", 16384, 16384)
+        self.write("in.jpg", bytes(data))
+        self.fails(1, "--memory-limit", "50M", "--rotate", "90", "-o", "out.jpg", "in.jpg", says=("--memory-limit",))
 
     def test_any_damage_is_told_or_does_none(self):
         """Bytes of the header at random: no crash, and nothing is left behind."""

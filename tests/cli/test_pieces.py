@@ -314,6 +314,19 @@ class ThroughVips(CommandTest):
                 self.assertEqual(self.files(), [name])
             os.remove(self.path(name))
 
+    def test_strips_that_are_too_short(self):
+        """Pixels are not what happens to follow them."""
+        data = tiff(pixels(43, 29, 3, 8), 8, strip=4)
+        at = struct.unpack("<I", data[4:8])[0]
+        for i in range(struct.unpack("<H", data[at:at + 2])[0]):
+            entry = at + 2 + 12 * i
+            tag, kind, n, where = struct.unpack("<HHII", data[entry:entry + 12])
+            if tag == 279:
+                self.write("in.tif", data[:where] + struct.pack("<I" if kind == 4 else "<H", 7) + data[where + (4 if kind == 4 else 2):])
+        self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: ",))
+        self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("in.tif: ",))
+        self.assertEqual(self.files(), ["in.tif"])
+
     def late_block(self, data):
         """The same TIFF, the last of whose blocks starts just before the end of the file."""
         at = struct.unpack("<I", data[4:8])[0]
