@@ -117,8 +117,7 @@ TtStatus tt_frame_new(const TtImage *shape, TtOrientation o, const TtFrameOption
     f->result.height = tt_swaps_axes(o) ? shape->width : shape->height;
     f->group = (f->result.height - 1) / most_groups + 1;
     f->orientation = o;
-    f->options =
-        (TtOptions){sizeof(f->options), backend->name /* static */, options->threads, options->device};
+    f->options = (TtOptions){sizeof(f->options), backend->name /* static */, threads, options->device};
     f->cancel = options->cancel;
 
     bool device = !backend->host && shape->sample_bits % 8 == 0 &&
