@@ -8,23 +8,12 @@
 #include <unistd.h>
 
 #include "../random.h"
-#include "gpu.h"
+#include "fake.h"
 #include "tiletranspose/tt.h"
-
-static struct {
-    void (*fail_at)(long);
-    long (*calls)(void);
-    long (*left)(void);
-    void (*memory_limit)(size_t);
-} fake;
 
 static void open_fake(void) {
     gpu_open();
-    *(void **)&fake.fail_at = dlsym(gpu.library, "fake_fail_at");
-    *(void **)&fake.calls = dlsym(gpu.library, "fake_calls");
-    *(void **)&fake.left = dlsym(gpu.library, "fake_left");
-    *(void **)&fake.memory_limit = dlsym(gpu.library, "fake_memory_limit");
-    if (!fake.fail_at || !fake.calls || !fake.left || !fake.memory_limit) {
+    if (!fake_open()) {
         fprintf(stderr, "skipped: this libcuda.so.1 is a real one\n");
         exit(EXIT_SKIP);
     }

@@ -10,7 +10,7 @@
 #include "../eight.h"
 #include "../pictures.h"
 #include "../random.h"
-#include "gpu.h"
+#include "fake.h"
 #include "tiletranspose/tt_frame.h"
 
 static uint64_t random_state = 11;
@@ -173,13 +173,6 @@ static void test_threads(size_t width, size_t height, bool pinned) {
 
 /* ---- Faults -------------------------------------------------------------------------------------------- */
 
-static struct {
-    void (*fail_at)(long);
-    long (*calls)(void);
-    long (*left)(void);
-    void (*memory_limit)(size_t);
-} fake;
-
 static void test_each_call(void) {
     bool reached = true;
     for (long n = 1; reached && n < 1000; n++) {
@@ -246,11 +239,7 @@ int main(void) {
     test_threads(3000, 400, true);
     test_threads(200000, 40, false);
     test_arguments();
-    *(void **)&fake.fail_at = dlsym(gpu.library, "fake_fail_at");
-    *(void **)&fake.calls = dlsym(gpu.library, "fake_calls");
-    *(void **)&fake.left = dlsym(gpu.library, "fake_left");
-    *(void **)&fake.memory_limit = dlsym(gpu.library, "fake_memory_limit");
-    if (fake.fail_at) {
+    if (fake_open()) {
         test_each_call();
         test_little_memory();
     }
