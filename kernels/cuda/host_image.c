@@ -16,8 +16,9 @@
 #include "cuda.h"
 #include "link.h"
 
-enum { LANES = 8, PINNED_LANES = 4, PINNED_RUN = 8192, PLAIN_RUN = 1024 };
-/* Bytes of a side. Copies of runs shorter than 8 KiB take up to twice the time over the link. */
+enum { LANES = 8, PINNED_LANES = 4, PINNED_RUN = 8192, PLAIN_RUN = 4096 };
+/* Bytes of a side. A copy engine takes rows in chunks of 8 KiB: runs a little longer or much shorter cost up
+ * to twice the time. */
 static const size_t pinned_piece = (size_t)32 << 20, plain_piece = (size_t)2 << 20;
 
 typedef struct {
@@ -65,19 +66,22 @@ static size_t bytes_of_part(const TtMove *m, Part part) {
     return bytes_of(&src) + bytes_of(&dst);
 }
 
-/* The largest part whose two sides fit: of whole rows, and where rows become columns as many of them as make
- * runs of `run` bytes on one side, and then no more than it must of the other. */
+/* A part whose two sides fit: of whole rows, and where rows become columns one whose runs are `run` bytes or
+ * little less on either side; thin pictures make it longer. */
 static Part part_that_fits(const TtMove *m, size_t memory, size_t run) {
     Part part = {0, 0, m->width, m->height};
-    bool columns = m->kernel == TT_TRANSPOSE_ROWS;
-    size_t *first = columns ? &part.width : &part.height, *second = columns ? &part.height : &part.width;
-    size_t shortest = columns ? (run + m->bytes - 1) / m->bytes : 1;
-    while (bytes_of_part(m, part) > memory && *first > shortest)
-        *first = (*first + 1) / 2;
-    while (bytes_of_part(m, part) > memory && *second > 1)
-        *second = (*second + 1) / 2;
-    while (bytes_of_part(m, part) > memory && *first > 1)
-        *first = (*first + 1) / 2;
+    if (m->kernel == TT_TRANSPOSE_ROWS) {
+        size_t side = run / m->bytes ? run / m->bytes : 1;
+        part.width = side < m->width ? side : m->width;
+        part.height = part.width < side ? side * side / part.width : side;
+        part.height = part.height < m->height ? part.height : m->height;
+        if (part.height < side)
+            part.width = side * side / part.height < m->width ? side * side / part.height : m->width;
+    }
+    while (bytes_of_part(m, part) > memory && part.height > 1)
+        part.height = (part.height + 1) / 2;
+    while (bytes_of_part(m, part) > memory && part.width > 1)
+        part.width = (part.width + 1) / 2;
     return part;
 }
 
