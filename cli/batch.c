@@ -4,15 +4,42 @@
  */
 #include "batch.h"
 
+#include <string.h>
+
 #include "plan.h"
+#include "report.h"
 #include "turn.h"
 
 typedef struct {
     const GPtrArray *tasks;
     const Options *options;
     const volatile int *stopped_by;
-    gint next, done, failed; /* atomic */
+    gint next;      /* atomic */
+    Report *report; /* or NULL */
+    GMutex lock;
+    Tally tally;
 } Batch;
+
+static void add_to_tally(Batch *batch, const Outcome *outcome) {
+    g_mutex_lock(&batch->lock);
+    tally_add(&batch->tally, outcome);
+    g_mutex_unlock(&batch->lock);
+}
+
+/* Says what failed, and reports and counts what became of a file. */
+static void finish(Batch *batch, const Task *task, Outcome *outcome, GError *error) {
+    GError *unwritten = NULL;
+    if (error) {
+        outcome->kind = OUTCOME_FAILED;
+        outcome->message = g_strdup(error->message);
+        say_error(task->input, "%s", error->message);
+    }
+    if (batch->report && !report_file(batch->report, task, outcome, &unwritten)) {
+        say_error(task->input, "%s", unwritten->message);
+        g_error_free(unwritten);
+    }
+    add_to_tally(batch, outcome);
+}
 
 static gpointer work(gpointer data) {
     Batch *batch = data;
@@ -23,15 +50,11 @@ static gpointer work(gpointer data) {
             break;
         const Task *task = batch->tasks->pdata[i];
         GError *error = NULL;
-        if (turn_file(task, batch->options, batch->stopped_by, &error)) {
-            g_atomic_int_inc(&batch->done);
-            continue;
-        }
-        if (!*batch->stopped_by) {
-            say_error(task->input, "%s", error->message);
-            g_atomic_int_inc(&batch->failed);
-        }
-        g_error_free(error);
+        Outcome outcome = {0};
+        if (turn_file(task, batch->options, batch->stopped_by, &outcome, &error) || !*batch->stopped_by)
+            finish(batch, task, &outcome, error);
+        g_clear_error(&error);
+        outcome_clear(&outcome);
     }
     cores_leave(batch->options->cores);
     return NULL;
@@ -51,25 +74,57 @@ static void run_workers(Batch *batch, guint jobs) {
     g_ptr_array_unref(threads);
 }
 
-Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *stopped_by) {
+static guint files_done(const Tally *tally) {
+    guint done = 0;
+    for (int kind = 0; kind < OUTCOME_KINDS; kind++)
+        done += kind == OUTCOME_FAILED ? 0 : tally->files[kind];
+    return done;
+}
+
+static Status sum_up(const Batch *batch) {
+    guint failed = batch->tally.files[OUTCOME_FAILED], all = batch->tasks->len;
+    if (*batch->stopped_by) {
+        say_error(NULL, "interrupted: %u of %u files were done, no file is half done",
+                  files_done(&batch->tally), all);
+        return STATUS_SIGNAL + *batch->stopped_by;
+    }
+    if (failed && all > 1)
+        say_warning(NULL, "%u of %u files failed, the rest are done", failed, all);
+    return failed ? STATUS_FAILED : STATUS_DONE;
+}
+
+/* What became of the run, into the report; a report that lacks a line makes it fail. */
+static Status end_report(Batch *batch, Status status, gint64 started) {
+    GError *error = NULL;
+    if (!batch->report)
+        return status;
+    double seconds = (double)(g_get_monotonic_time() - started) * 1e-6;
+    report_summary(batch->report, &batch->tally, seconds, status, NULL);
+    if (!report_end(batch->report, &error)) {
+        say_error(NULL, "%s", error->message);
+        g_error_free(error);
+        status = status ? status : STATUS_FAILED;
+    }
+    return status;
+}
+
+Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *stopped_by,
+                 GError **error) {
+    gint64 started = g_get_monotonic_time();
     Options shared = *options;
+    Batch batch = {.tasks = tasks, .options = &shared, .stopped_by = stopped_by};
+    if (options->report && !(batch.report = report_begin(options->report, error)))
+        return STATUS_USAGE;
+    g_mutex_init(&batch.lock);
     shared.cores = cores_new((guint)options->threads);
     shared.budget = budget_new(options->memory_limit ? options->memory_limit : options_memory(options) / 2);
     guint cores = cores_count(shared.cores), jobs = options->jobs ? (guint)options->jobs : cores;
     jobs = MIN(jobs, tasks->len);
     if (jobs > 1) /* the library, unlike the codecs, does not look for idle cores */
         shared.threads = (int)MAX(cores / jobs, 1);
-    Batch batch = {.tasks = tasks, .options = &shared, .stopped_by = stopped_by};
     run_workers(&batch, jobs);
     cores_free(shared.cores);
     budget_free(shared.budget);
-
-    if (*stopped_by) {
-        say_error(NULL, "interrupted: %d of %u files were done, no file is half done", batch.done,
-                  tasks->len);
-        return STATUS_SIGNAL + *stopped_by;
-    }
-    if (batch.failed && tasks->len > 1)
-        say_warning(NULL, "%d of %u files failed, the rest are done", batch.failed, tasks->len);
-    return batch.failed ? STATUS_FAILED : STATUS_DONE;
+    g_mutex_clear(&batch.lock);
+    return end_report(&batch, sum_up(&batch), started);
 }

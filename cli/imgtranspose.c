@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     if (!(tasks = plan_tasks(&options, &error)))
         goto out;
     catch_signals(&stopped_by);
-    status = batch_run(tasks, &options, &stopped_by);
+    status = batch_run(tasks, &options, &stopped_by, &error);
 
 out:
     if (error) {

@@ -10,6 +10,7 @@
 
 #include "formats/format.h"
 #include "options.h"
+#include "outcome.h"
 #include "output_file.h"
 #include "plan.h"
 #include "turned.h"
@@ -18,6 +19,7 @@ typedef struct {
     const Task *task;
     const Options *options;
     const volatile int *cancel;
+    Outcome *outcome;
     struct stat info; /* of the input */
     FILE *input;
     Reader *reader;

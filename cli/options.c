@@ -135,8 +135,8 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "--quiet and --verbose contradict each other");
     if (o->benchmark)
         return check_benchmark(o, error);
-    if (o->report)
-        return fault(error, STATUS_USAGE, "--report is for the benchmark: give --benchmark too");
+    if (o->checksum && !o->report)
+        return fault(error, STATUS_USAGE, "--checksum puts checksums into a report: give --report FILE too");
     if (destinations > 1)
         return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
     if (destinations == 0)
@@ -196,6 +196,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
         {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
         {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
+        {"checksum", 0, 0, G_OPTION_ARG_NONE, &options->checksum, NULL, NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},
@@ -279,6 +280,8 @@ void options_print_help(void) {
                   "Speed of this machine, without inputs:\n"
                   "      --benchmark[=full]  turns beside copies: 20 seconds, or minutes for all;\n"
                   "           with --threads, --backend NAME[,NAME...], --report FILE|- (JSON)\n"
+                  "What became of each file, as lines of JSON:\n"
+                  "      --report FILE|-  append them to a file    --checksum  with SHA-256\n"
                   "  -q, --quiet  errors only     -v, --verbose  what is done     --version\n"
                   "\n"
                   "Status: 0 all done, 1 some files failed and the rest are done, 2 usage,\n"

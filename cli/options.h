@@ -43,7 +43,8 @@ typedef struct {
     gsize memory_limit;
 
     gboolean benchmark, benchmark_full;
-    char *report; /* of the benchmark; "-" is stdout, or NULL */
+    char *report; /* of the files, or of the benchmark; "-" is stdout, or NULL */
+    gboolean checksum;
 
     gboolean quiet, verbose, help, version;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checksum.h"
 #include "input_file.h"
 #include "job.h"
 #include "say.h"
@@ -144,18 +145,57 @@ static gboolean verify_if_wanted(Job *job, GError **error) {
     return !wanted || verify(job, error);
 }
 
+static void note_sizes(Job *job) {
+    const TtImage *shape = &job->reader->shape;
+    Outcome *outcome = job->outcome;
+    gboolean swap = tt_swaps_axes(job->turn);
+    outcome->turn = job->turn;
+    outcome->width = shape->width;
+    outcome->height = shape->height;
+    outcome->turned_width = swap ? shape->height : shape->width;
+    outcome->turned_height = swap ? shape->width : shape->height;
+}
+
+/* The name behind "auto" and "cpu", which for pixels in host memory are the best of the processor's: the
+ * table begins with it. */
+static const char *backend_of(const Options *options) {
+    const char *name = options->backend ? options->backend : g_getenv("TT_BACKEND");
+    gsize i = 0;
+    if (name && *name && strcmp(name, "auto") && strcmp(name, "cpu"))
+        return name;
+    while (!strcmp(tt_backend_name(i), "cuda") || tt_backend_check(tt_backend_name(i)))
+        i++;
+    return tt_backend_name(i);
+}
+
+static gboolean note_checksums(Job *job, GError **error) {
+    Outcome *outcome = job->outcome;
+    if (!job->options->checksum)
+        return TRUE;
+    if (!(outcome->input_sha256 = checksum_of(fileno(job->input), error)))
+        return FALSE;
+    if (!job->output.file)
+        return (outcome->output_sha256 = g_strdup(outcome->input_sha256)) != NULL;
+    return (outcome->output_sha256 = checksum_of(fileno(job->output.file), error)) != NULL;
+}
+
 static gboolean turn_job(Job *job, GError **error) {
     const Options *options = job->options;
     gboolean in_place = options->in_place;
-    if (!(job->input = input_file_open(job->task->input, &job->info, error)) ||
-        !(job->reader = input_file_reader(job->input, job->task->input, options, error)) ||
+    if (!(job->input = input_file_open(job->task->input, &job->info, error)))
+        return FALSE;
+    job->outcome->bytes_in = (guint64)job->info.st_size;
+    if (!(job->reader = input_file_reader(job->input, job->task->input, options, error)) ||
         !check_output(job, error))
         return FALSE;
 
     decide_turn(job);
+    note_sizes(job);
     if (nothing_to_do(job) && in_place) {
         say_note(job->task->input, "nothing to turn, left as it is");
-        return TRUE;
+        job->outcome->kind = OUTCOME_UNCHANGED;
+        job->outcome->bytes_out = job->outcome->bytes_in;
+        return note_checksums(job, error);
     }
     if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
         !output_file_open(&job->output, job->task->output, error))
@@ -163,11 +203,20 @@ static gboolean turn_job(Job *job, GError **error) {
     gboolean written = nothing_to_do(job)
                            ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
                            : write_turned(job, error);
+    struct stat finished;
     if (!written || !output_file_flush(&job->output, in_place, error) || !verify_if_wanted(job, error) ||
-        !output_file_commit(&job->output, in_place ? &job->info : NULL, in_place || options->overwrite,
+        !note_checksums(job, error))
+        return FALSE;
+    if (fstat(fileno(job->output.file), &finished))
+        return system_fault(error, "look at the output", errno);
+    if (!output_file_commit(&job->output, in_place ? &job->info : NULL, in_place || options->overwrite,
                             error))
         return FALSE;
 
+    job->outcome->bytes_out = (guint64)finished.st_size;
+    job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
+    if (!nothing_to_do(job) && !job->reader->by_itself)
+        job->outcome->backend = backend_of(options);
     char *output = shown_name(job->task->output);
     say_note(job->task->input, "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s",
              job->reader->shape.width, job->reader->shape.height,
@@ -176,8 +225,11 @@ static gboolean turn_job(Job *job, GError **error) {
     return TRUE;
 }
 
-gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, GError **error) {
-    Job job = {.task = task, .options = options, .cancel = cancel};
+gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, Outcome *outcome,
+                   GError **error) {
+    Job job = {.task = task, .options = options, .cancel = cancel, .outcome = outcome};
+    gint64 started = g_get_monotonic_time();
+    outcome->operation = options->operation;
     gboolean done = turn_job(&job, error);
     output_file_close(&job.output);
     if (job.turned)
@@ -188,5 +240,6 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
         fclose(job.input);
     if (job.memory)
         budget_give(job.options->budget, job.memory);
+    outcome->seconds = (double)(g_get_monotonic_time() - started) * 1e-6;
     return done;
 }

@@ -6,10 +6,12 @@
 #define TURN_H
 
 #include "options.h"
+#include "outcome.h"
 #include "plan.h"
 
-/* Does a task. On failure the original is as it was and nothing is left under the output's name. Stops with
- * the status STATUS_SIGNAL soon after *cancel is set. */
-gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, GError **error);
+/* Does a task, and fills in the outcome, which is empty before. On failure the original is as it was and
+ * nothing is left under the output's name. Stops with the status STATUS_SIGNAL soon after *cancel is set. */
+gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, Outcome *outcome,
+                   GError **error);
 
 #endif

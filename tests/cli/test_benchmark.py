@@ -122,7 +122,7 @@ class Refusals(BenchmarkTest):
             self.fails(2, "--benchmark", *arguments, says="--benchmark makes its own pictures")
         self.fails(2, "--benchmark=fast", says="takes nothing or =full, not 'fast'")
         self.fails(2, "--benchmark", "--threads", "-1", says="--threads takes")
-        self.fails(2, "--report", "x", "-o", "y", "in.png", says="--report is for the benchmark")
+        self.fails(2, "--checksum", "-o", "y", "in.png", says="--report FILE")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_backends(self):
