@@ -6,6 +6,7 @@
 
 #include "batch.h"
 #include "benchmark/benchmark.h"
+#include "dry_run.h"
 #include "options.h"
 #include "plan.h"
 #include "process.h"
@@ -37,6 +38,11 @@ int main(int argc, char **argv) {
     }
     if (!(tasks = plan_tasks(&options, &error)))
         goto out;
+    if (options.dry_run) {
+        dry_run(tasks, &options);
+        flush_stdout(&error);
+        goto out;
+    }
     catch_signals(&stopped_by);
     status = batch_run(tasks, &options, &stopped_by, &error);
 

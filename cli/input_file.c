@@ -51,3 +51,14 @@ Reader *input_file_reader(FILE *file, const char *path, const Options *options, 
     }
     return format->open(format, file, path, options, error);
 }
+
+gboolean input_file_may_be_picture(const char *path) {
+    if (format_is_in_name(path))
+        return TRUE;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    guint8 head[FORMAT_HEAD];
+    ssize_t size = fd < 0 ? -1 : read(fd, head, sizeof(head));
+    if (fd >= 0)
+        close(fd);
+    return size < 0 || format_probe(head, (gsize)size);
+}

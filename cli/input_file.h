@@ -16,4 +16,8 @@ FILE *input_file_open(const char *path, struct stat *info, GError **error);
 /* The reader of the format that the file is in, by its content, or of raw pixels if the options say so. */
 Reader *input_file_reader(FILE *file, const char *path, const Options *options, GError **error);
 
+/* Whether a file that nobody named, but that lies in a folder, is to be opened: it has the name of a picture
+ * or begins like one, or that cannot be found out. */
+gboolean input_file_may_be_picture(const char *path);
+
 #endif

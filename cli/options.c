@@ -105,6 +105,31 @@ static gboolean parse_size(const char *name, const char *value, gpointer data, G
                          name, value);
 }
 
+/* Pixels are counted by thousands. */
+static gboolean parse_pixels(const char *name, const char *value, gpointer data, GError **error) {
+    static const struct {
+        const char *unit;
+        guint64 times;
+    } units[] = {{"", 1}, {"k", 1000}, {"m", 1000000}, {"g", 1000000000}};
+    guint64 *limit = &((Options *)data)->max_pixels;
+    char *end;
+    errno = 0;
+    guint64 number = g_ascii_strtoull(value, &end, 10);
+    for (gsize i = 0; g_ascii_isdigit(*value) && !errno && i < G_N_ELEMENTS(units); i++)
+        if (!g_ascii_strcasecmp(end, units[i].unit) && number && number <= G_MAXUINT64 / units[i].times) {
+            *limit = number * units[i].times;
+            return TRUE;
+        }
+    return fault(error, STATUS_USAGE,
+                 "%s takes a number of pixels, with K, M or G after it, as 500M, not '%s'", name, value);
+}
+
+static gboolean parse_shard(const char *name, const char *value, gpointer data, GError **error) {
+    return shard_parse(value, &((Options *)data)->shard) ||
+           fault(error, STATUS_USAGE, "%s takes I/N, from 0/N to one less than N/N, as 2/16, not '%s'", name,
+                 value);
+}
+
 static gboolean parse_benchmark(const char *name, const char *value, gpointer data, GError **error) {
     Options *options = data;
     options->benchmark = TRUE;
@@ -120,11 +145,27 @@ static gboolean check_threads(const Options *o, GError **error) {
 
 /* The benchmark makes its own pictures. */
 static gboolean check_benchmark(const Options *o, GError **error) {
-    if (o->inputs || o->output || o->directory || o->in_place || o->raw.given || o->operation_named ||
-        o->stored)
+    if (o->inputs || o->files_from || o->output || o->directory || o->in_place || o->raw.given ||
+        o->operation_named || o->stored)
         return fault(error, STATUS_USAGE,
                      "--benchmark makes its own pictures: name no input, destination or operation beside it");
     return check_threads(o, error);
+}
+
+static gboolean check_inputs(const Options *o, GError **error) {
+    gboolean from_stdin = o->inputs && g_strv_contains((const char *const *)o->inputs, "-");
+    if (o->null_separated && !o->files_from)
+        return fault(error, STATUS_USAGE, "-0 says how names in a list end: give --files-from too");
+    if (from_stdin && o->files_from && !strcmp(o->files_from, "-"))
+        return fault(error, STATUS_USAGE, "the standard input is a picture or a list: name a file for one");
+    if (o->overwrite && o->skip_existing)
+        return fault(error, STATUS_USAGE, "--overwrite and --skip-existing contradict each other");
+    if (o->skip_existing && o->in_place)
+        return fault(error, STATUS_USAGE, "--skip-existing is for -o and -d: each file in place exists");
+    if (o->shard.count && o->in_place && !o->report)
+        return fault(error, STATUS_USAGE,
+                     "--shard with --in-place needs --report FILE, so that no file is turned twice");
+    return TRUE;
 }
 
 /* What cannot be asked for together. Reads as the rules of the manual. */
@@ -145,6 +186,8 @@ static gboolean check(const Options *o, GError **error) {
     if (!o->operation_named && !o->output)
         return fault(error, STATUS_USAGE, "%s needs a named operation, as --rotate 90 (see --help)",
                      o->in_place ? "--in-place" : "-d");
+    if (!check_inputs(o, error))
+        return FALSE;
     if (o->output && inputs > 1)
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
     if (!check_threads(o, error))
@@ -159,7 +202,7 @@ static gboolean check(const Options *o, GError **error) {
     if (o->stored && o->jpeg == JPEG_TAG)
         return fault(error, STATUS_USAGE,
                      "--jpeg tag changes the tag and --stored leaves it: give one of them");
-    if (inputs == 0)
+    if (inputs == 0 && !o->files_from)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     TtStatus status = tt_backend_check(o->backend);
     if (status)
@@ -180,10 +223,18 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"rotate", 0, 0, G_OPTION_ARG_CALLBACK, parse_word, NULL, NULL},
         {"flip", 0, 0, G_OPTION_ARG_CALLBACK, parse_word, NULL, NULL},
         {"stored", 0, 0, G_OPTION_ARG_NONE, &options->stored, NULL, NULL},
+        {"recursive", 'r', 0, G_OPTION_ARG_NONE, &options->recursive, NULL, NULL},
+        {"include", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->includes, NULL, NULL},
+        {"exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes, NULL, NULL},
+        {"files-from", 0, 0, G_OPTION_ARG_FILENAME, &options->files_from, NULL, NULL},
+        {"null", '0', 0, G_OPTION_ARG_NONE, &options->null_separated, NULL, NULL},
+        {"shard", 0, 0, G_OPTION_ARG_CALLBACK, parse_shard, NULL, NULL},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, NULL, NULL},
         {"directory", 'd', 0, G_OPTION_ARG_FILENAME, &options->directory, NULL, NULL},
         {"in-place", 0, 0, G_OPTION_ARG_NONE, &options->in_place, NULL, NULL},
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
+        {"skip-existing", 0, 0, G_OPTION_ARG_NONE, &options->skip_existing, NULL, NULL},
+        {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &options->dry_run, NULL, NULL},
         {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
         {"strip", 0, 0, G_OPTION_ARG_NONE, &options->strip, NULL, NULL},
         {"png-level", 0, 0, G_OPTION_ARG_INT, &options->png_level, NULL, NULL},
@@ -194,6 +245,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, NULL, NULL},
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
+        {"max-pixels", 0, 0, G_OPTION_ARG_CALLBACK, parse_pixels, NULL, NULL},
         {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
         {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
         {"checksum", 0, 0, G_OPTION_ARG_NONE, &options->checksum, NULL, NULL},
@@ -236,6 +288,9 @@ gsize options_memory(const Options *options) {
 
 void options_clear(Options *options) {
     g_strfreev(options->inputs);
+    g_strfreev(options->includes);
+    g_strfreev(options->excludes);
+    g_free(options->files_from);
     g_free(options->output);
     g_free(options->directory);
     g_strfreev(options->backends);

@@ -10,6 +10,7 @@
 
 #include "budget.h"
 #include "cores.h"
+#include "shard.h"
 
 /* A raw buffer's geometry: rows of width pixels of so many bytes, without gaps. */
 typedef struct {
@@ -25,11 +26,18 @@ typedef struct {
     gboolean operation_named;
     gboolean stored; /* turn the stored pixels and leave the orientation tag */
 
-    char **inputs;
-    char *output;    /* -o, or NULL */
+    char **inputs;               /* or NULL */
+    gboolean recursive;          /* folders among them stand for what is in them */
+    char **includes, **excludes; /* patterns, or NULL */
+    char *files_from;            /* a list of inputs, or NULL; "-" is stdin */
+    gboolean null_separated;     /* its names end in NUL bytes */
+    Shard shard;                 /* of the inputs */
+
+    char *output;    /* -o, or NULL; "-" is stdout */
     char *directory; /* -d, or NULL */
     gboolean in_place;
-    gboolean overwrite;
+    gboolean overwrite, skip_existing;
+    gboolean dry_run; /* only say what would be done */
 
     RawGeometry raw;
     int png_level;     /* 0 to 9 */
@@ -41,6 +49,7 @@ typedef struct {
     int threads, device;
     int jobs; /* files at once; 0: as many as cores */
     gsize memory_limit;
+    guint64 max_pixels; /* of an input; 0: any number */
 
     gboolean benchmark, benchmark_full;
     char *report; /* of the files, or of the benchmark; "-" is stdout, or NULL */

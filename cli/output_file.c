@@ -14,10 +14,16 @@
 
 #include "say.h"
 
+#define TEMPORARY ".imgtranspose-"
+
+gboolean output_file_is_temporary(const char *name) {
+    return g_str_has_prefix(name, TEMPORARY) && strlen(name) == strlen(TEMPORARY "XXXXXX");
+}
+
 gboolean output_file_open(OutputFile *output, const char *path, GError **error) {
     char *folder = g_path_get_dirname(path);
     *output = (OutputFile){.path = g_strdup(path)};
-    output->temporary = g_build_filename(folder, ".imgtranspose-XXXXXX", NULL);
+    output->temporary = g_build_filename(folder, TEMPORARY "XXXXXX", NULL);
     int fd = mkostemp(output->temporary, O_CLOEXEC); /* mode 0600 */
     if (fd < 0) {
         char *what = g_strdup_printf("write in the folder %s", folder);

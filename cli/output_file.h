@@ -17,6 +17,9 @@ typedef struct {
     char *temporary; /* NULL once there is nothing to remove */
 } OutputFile;
 
+/* Whether a file of this name, without folders, is such a temporary one, of this run or of any other. */
+gboolean output_file_is_temporary(const char *name);
+
 /* Creates the temporary file beside path. */
 gboolean output_file_open(OutputFile *output, const char *path, GError **error);
 

@@ -37,11 +37,44 @@ static gboolean check_output(const Job *job, GError **error) {
            fault(error, STATUS_FAILED, "%s exists: use --overwrite to replace it", output);
 }
 
+/* Before memory is taken for it: a file of a few bytes may claim any size. */
+static gboolean check_size(const Job *job, GError **error) {
+    const TtImage *shape = &job->reader->shape;
+    guint64 limit = job->options->max_pixels;
+    return !limit || shape->width <= limit / shape->height / job->reader->pages ||
+           fault(error, STATUS_FAILED,
+                 "has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 " pixels%s, and --max-pixels allows %" G_GUINT64_FORMAT,
+                 shape->width, shape->height, job->reader->pages > 1 ? " in each page" : "", limit);
+}
+
+/* The output's folder may be a new one below that of -d. */
+static gboolean make_folder(const Job *job, GError **error) {
+    if (!job->options->directory)
+        return TRUE;
+    char *folder = g_path_get_dirname(job->task->output),
+         *what = g_strdup_printf("create the folder %s", folder);
+    gboolean made = !g_mkdir_with_parents(folder, 0777) || system_fault(error, what, errno);
+    g_free(folder);
+    g_free(what);
+    return made;
+}
+
+/* What need not be opened, and why. */
+static const char *reason_to_skip(const Job *job) {
+    struct stat there;
+    if (job->options->skip_existing && !lstat(job->task->output, &there))
+        return "its output exists";
+    if (job->task->walked && !job->options->raw.given && !input_file_may_be_picture(job->task->input))
+        return "is no picture";
+    return NULL;
+}
+
 /* The turn of the stored pixels that makes the picture, as it is seen, what the user asked for. */
 static void decide_turn(Job *job) {
-    job->turn = job->options->operation;
+    job->turn = job->task->operation;
     if (!job->options->stored && !job->reader->by_tag && job->reader->tag != TT_NONE) {
-        job->turn = tt_compose(job->reader->tag, job->options->operation);
+        job->turn = tt_compose(job->reader->tag, job->task->operation);
         job->tag_used = TRUE;
     }
 }
@@ -182,11 +215,18 @@ static gboolean note_checksums(Job *job, GError **error) {
 static gboolean turn_job(Job *job, GError **error) {
     const Options *options = job->options;
     gboolean in_place = options->in_place;
+    const char *reason = reason_to_skip(job);
+    if (reason) {
+        say_note(job->task->input, "%s, skipped", reason);
+        job->outcome->kind = OUTCOME_SKIPPED;
+        job->outcome->message = g_strdup(reason);
+        return TRUE;
+    }
     if (!(job->input = input_file_open(job->task->input, &job->info, error)))
         return FALSE;
     job->outcome->bytes_in = (guint64)job->info.st_size;
     if (!(job->reader = input_file_reader(job->input, job->task->input, options, error)) ||
-        !check_output(job, error))
+        !check_size(job, error) || !check_output(job, error))
         return FALSE;
 
     decide_turn(job);
@@ -198,7 +238,7 @@ static gboolean turn_job(Job *job, GError **error) {
         return note_checksums(job, error);
     }
     if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
-        !output_file_open(&job->output, job->task->output, error))
+        !make_folder(job, error) || !output_file_open(&job->output, job->task->output, error))
         return FALSE;
     gboolean written = nothing_to_do(job)
                            ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
@@ -229,7 +269,7 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
                    GError **error) {
     Job job = {.task = task, .options = options, .cancel = cancel, .outcome = outcome};
     gint64 started = g_get_monotonic_time();
-    outcome->operation = options->operation;
+    outcome->operation = task->operation;
     gboolean done = turn_job(&job, error);
     output_file_close(&job.output);
     if (job.turned)

@@ -87,6 +87,9 @@ const Format *format_at(gsize i);
 enum { FORMAT_HEAD = 1024 };
 const Format *format_probe(const guint8 *head, gsize size);
 
+/* Whether a name's extension, in any case, is some format's. */
+gboolean format_is_in_name(const char *path);
+
 /* Whether a file of this format may have this name: its extension, in any case, is one of the format's,
  * or of no format at all. */
 gboolean format_may_be_named(const Format *format, const char *path);

@@ -33,13 +33,19 @@ static gboolean has_extension(const Format *format, const char *extension) {
     return FALSE;
 }
 
-gboolean format_may_be_named(const Format *format, const char *path) {
+static const char *extension_of(const char *path) {
     const char *dot = strrchr(path, '.');
-    const Format *other;
-    if (!dot || strchr(dot, G_DIR_SEPARATOR) || has_extension(format, dot + 1))
-        return TRUE;
-    for (gsize i = 0; (other = format_at(i)); i++)
-        if (has_extension(other, dot + 1))
-            return FALSE;
-    return TRUE;
+    return dot && !strchr(dot, G_DIR_SEPARATOR) ? dot + 1 : "";
+}
+
+gboolean format_is_in_name(const char *path) {
+    const Format *format;
+    for (gsize i = 0; (format = format_at(i)); i++)
+        if (has_extension(format, extension_of(path)))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean format_may_be_named(const Format *format, const char *path) {
+    return has_extension(format, extension_of(path)) || !format_is_in_name(path);
 }
