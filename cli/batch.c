@@ -8,10 +8,12 @@
 
 #include "plan.h"
 #include "report.h"
+#include "tasks.h"
 #include "turn.h"
 
 typedef struct {
-    const GPtrArray *tasks;
+    const GPtrArray *tasks; /* or NULL: */
+    Tasks *arriving;
     const Options *options;
     const volatile int *stopped_by;
     gint next;      /* atomic */
@@ -32,7 +34,9 @@ static void finish(Batch *batch, const Task *task, Outcome *outcome, GError *err
     if (error) {
         outcome->kind = OUTCOME_FAILED;
         outcome->message = g_strdup(error->message);
-        say_error(task->input, "%s", error->message);
+        char *line = task->input ? NULL : g_strdup_printf("line %" G_GUINT64_FORMAT, task->line);
+        say_error(task->input ? task->input : line, "%s", error->message);
+        g_free(line);
     }
     if (batch->report && !report_file(batch->report, task, outcome, &unwritten)) {
         say_error(task->input, "%s", unwritten->message);
@@ -41,20 +45,31 @@ static void finish(Batch *batch, const Task *task, Outcome *outcome, GError *err
     add_to_tally(batch, outcome);
 }
 
+/* NULL if there are no more. While it waits, other files may have the core. */
+static Task *next_task(Batch *batch) {
+    if (batch->tasks) {
+        guint i = (guint)g_atomic_int_add(&batch->next, 1);
+        return i < batch->tasks->len ? batch->tasks->pdata[i] : NULL;
+    }
+    cores_leave(batch->options->cores);
+    Task *task = tasks_next(batch->arriving, batch->stopped_by);
+    cores_join(batch->options->cores);
+    return task;
+}
+
 static gpointer work(gpointer data) {
     Batch *batch = data;
+    Task *task;
     cores_join(batch->options->cores);
-    while (!*batch->stopped_by) {
-        guint i = (guint)g_atomic_int_add(&batch->next, 1);
-        if (i >= batch->tasks->len)
-            break;
-        const Task *task = batch->tasks->pdata[i];
+    while (!*batch->stopped_by && (task = next_task(batch))) {
         GError *error = NULL;
         Outcome outcome = {0};
         if (turn_file(task, batch->options, batch->stopped_by, &outcome, &error) || !*batch->stopped_by)
             finish(batch, task, &outcome, error);
         g_clear_error(&error);
         outcome_clear(&outcome);
+        if (batch->arriving)
+            tasks_done(batch->arriving, task);
     }
     cores_leave(batch->options->cores);
     return NULL;
@@ -74,19 +89,27 @@ static void run_workers(Batch *batch, guint jobs) {
     g_ptr_array_unref(threads);
 }
 
-static guint files_done(const Tally *tally) {
-    guint done = 0;
+static guint files_in_all(const Tally *tally) {
+    guint files = 0;
     for (int kind = 0; kind < OUTCOME_KINDS; kind++)
-        done += kind == OUTCOME_FAILED ? 0 : tally->files[kind];
-    return done;
+        files += tally->files[kind];
+    return files;
 }
 
 static Status sum_up(const Batch *batch) {
-    guint failed = batch->tally.files[OUTCOME_FAILED], all = batch->tasks->len;
+    const guint *files = batch->tally.files;
+    guint failed = files[OUTCOME_FAILED], ended = files_in_all(&batch->tally);
+    guint all = batch->tasks ? batch->tasks->len : ended;
     if (*batch->stopped_by) {
-        say_error(NULL, "interrupted: %u of %u files were done, no file is half done",
-                  files_done(&batch->tally), all);
+        say_error(NULL, "interrupted: %u of %u files were done, no file is half done", ended - failed, all);
         return STATUS_SIGNAL + *batch->stopped_by;
+    }
+    if (files[OUTCOME_IGNORED])
+        say_warning(NULL, "%u files in folders are no pictures and were left alone (see -v)",
+                    files[OUTCOME_IGNORED]);
+    if (files[OUTCOME_IGNORED] == ended && (ended || !batch->tasks)) {
+        say_error(NULL, batch->tasks ? "no picture was found" : "no task was given");
+        return STATUS_NO_INPUT;
     }
     if (failed && all > 1)
         say_warning(NULL, "%u of %u files failed, the rest are done", failed, all);
@@ -108,21 +131,30 @@ static Status end_report(Batch *batch, Status status, gint64 started) {
     return status;
 }
 
+static gboolean begin(Batch *batch, GError **error) {
+    const Options *options = batch->options;
+    if (!batch->tasks && !(batch->arriving = tasks_open(options, error)))
+        return FALSE;
+    return !options->report || (batch->report = report_begin(options->report, error));
+}
+
 Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *stopped_by,
                  GError **error) {
     gint64 started = g_get_monotonic_time();
     Options shared = *options;
     Batch batch = {.tasks = tasks, .options = &shared, .stopped_by = stopped_by};
-    if (options->report && !(batch.report = report_begin(options->report, error)))
+    if (!begin(&batch, error))
         return STATUS_USAGE;
     g_mutex_init(&batch.lock);
     shared.cores = cores_new((guint)options->threads);
     shared.budget = budget_new(options->memory_limit ? options->memory_limit : options_memory(options) / 2);
     guint cores = cores_count(shared.cores), jobs = options->jobs ? (guint)options->jobs : cores;
-    jobs = MIN(jobs, tasks->len);
+    jobs = tasks ? MIN(jobs, tasks->len) : jobs;
     if (jobs > 1) /* the library, unlike the codecs, does not look for idle cores */
         shared.threads = (int)MAX(cores / jobs, 1);
     run_workers(&batch, jobs);
+    if (batch.arriving)
+        tasks_close(batch.arriving);
     cores_free(shared.cores);
     budget_free(shared.budget);
     g_mutex_clear(&batch.lock);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan.h"
+#include "tasks.h"
 
 static gboolean is_plain(const char *name) {
     static const char plain[] = "+,-./:=@_%";
@@ -46,12 +46,34 @@ static const char *what_becomes_of(const Task *task, const Options *options) {
     return task->operation == TT_NONE && !options->stored ? "auto" : tt_orientation_name(task->operation);
 }
 
+static void print_task(const Task *task, const Options *options) {
+    char *input = quoted(task->input), *output = quoted(task->output);
+    printf("%-10s  %s -> %s\n", what_becomes_of(task, options), input, output);
+    g_free(input);
+    g_free(output);
+}
+
 void dry_run(const GPtrArray *tasks, const Options *options) {
-    for (guint i = 0; i < tasks->len; i++) {
-        const Task *task = tasks->pdata[i];
-        char *input = quoted(task->input), *output = quoted(task->output);
-        printf("%-10s  %s -> %s\n", what_becomes_of(task, options), input, output);
-        g_free(input);
-        g_free(output);
+    for (guint i = 0; i < tasks->len; i++)
+        print_task(tasks->pdata[i], options);
+}
+
+Status dry_run_arriving(const Options *options, const volatile int *stopped_by, GError **error) {
+    Tasks *tasks = tasks_open(options, error);
+    Status status = tasks ? STATUS_DONE : STATUS_USAGE;
+    Task *task;
+    while (tasks && (task = tasks_next(tasks, stopped_by))) {
+        char *line = g_strdup_printf("line %" G_GUINT64_FORMAT, task->line);
+        if (task->problem) {
+            say_error(line, "%s", task->problem);
+            status = STATUS_FAILED;
+        } else {
+            print_task(task, options);
+        }
+        g_free(line);
+        tasks_done(tasks, task);
     }
+    if (tasks)
+        tasks_close(tasks);
+    return *stopped_by ? (Status)(STATUS_SIGNAL + *stopped_by) : status;
 }

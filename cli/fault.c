@@ -40,6 +40,8 @@ static const char *remedy(int number) {
         return "raise the limit of open files (ulimit -n)";
     case ENAMETOOLONG:
         return "use a shorter name";
+    case EPIPE:
+        return "its reader ended too early";
     case EEXIST:
         return "it appeared meanwhile; use --overwrite to replace it";
     default:

@@ -36,14 +36,17 @@ int main(int argc, char **argv) {
         benchmark(&options, &stopped_by, &error);
         goto out;
     }
-    if (!(tasks = plan_tasks(&options, &error)))
+    if (!options.tasks && !(tasks = plan_tasks(&options, &error)))
         goto out;
+    catch_signals(&stopped_by);
     if (options.dry_run) {
-        dry_run(tasks, &options);
-        flush_stdout(&error);
+        if (tasks)
+            dry_run(tasks, &options);
+        else
+            status = dry_run_arriving(&options, &stopped_by, &error);
+        flush_stdout(error ? NULL : &error);
         goto out;
     }
-    catch_signals(&stopped_by);
     status = batch_run(tasks, &options, &stopped_by, &error);
 
 out:

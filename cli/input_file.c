@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "say.h"
 
 FILE *input_file_open(const char *path, struct stat *info, GError **error) {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                               : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     if (fd < 0 && errno == ENOENT) {
         fault(error, STATUS_FAILED, "does not exist: check its name");
     } else if (fd < 0 && errno == EACCES) {

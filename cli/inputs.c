@@ -138,16 +138,21 @@ static gboolean take_argument(const Walk *walk, const char *path, GError **error
 
 /* ---- Lists -------------------------------------------------------------------------------------------- */
 
-/* A name of a list keeps its whole path: from the working folder if it lies in there, else from "/". */
-static gboolean take_listed(const Walk *walk, const char *path, const char *here, GError **error) {
-    char *whole = g_canonicalize_filename(path, here), *same = strcmp(path, "-") ? NULL : g_strdup("./-");
+char *input_below(const char *path, const char *here) {
+    char *whole = g_canonicalize_filename(path, here);
     gsize skip = g_str_has_prefix(whole, here) ? strlen(here) : 0;
     if (skip && here[skip - 1] != '/' && whole[skip] != '/') /* only the beginning of a name */
         skip = 0;
-    const char *relative = whole + skip + strspn(whole + skip, "/");
-    gboolean good = take_name(walk, same ? same : path, relative, relative, error);
+    char *below = g_strdup(whole + skip + strspn(whole + skip, "/"));
     g_free(whole);
-    g_free(same);
+    return below;
+}
+
+/* Names in a list are names: "-" is one, too. */
+static gboolean take_listed(const Walk *walk, const char *path, const char *here, GError **error) {
+    char *below = input_below(path, here);
+    gboolean good = take_name(walk, strcmp(path, "-") ? path : "./-", below, below, error);
+    g_free(below);
     return good;
 }
 

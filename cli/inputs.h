@@ -25,4 +25,8 @@ typedef struct {
 gboolean inputs_each(const Options *options, void (*take)(const Input *input, gpointer data), gpointer data,
                      GError **error);
 
+/* What a name in a list is below its root, which is the working folder `here` if it lies in there, else "/".
+ * Free it with g_free(). */
+char *input_below(const char *path, const char *here);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../kernels/frame/budget.h"
 #include "formats/format.h"
@@ -145,7 +146,7 @@ static gboolean check_threads(const Options *o, GError **error) {
 
 /* The benchmark makes its own pictures. */
 static gboolean check_benchmark(const Options *o, GError **error) {
-    if (o->inputs || o->files_from || o->output || o->directory || o->in_place || o->raw.given ||
+    if (o->inputs || o->files_from || o->tasks || o->output || o->directory || o->in_place || o->raw.given ||
         o->operation_named || o->stored)
         return fault(error, STATUS_USAGE,
                      "--benchmark makes its own pictures: name no input, destination or operation beside it");
@@ -158,6 +159,9 @@ static gboolean check_inputs(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "-0 says how names in a list end: give --files-from too");
     if (from_stdin && o->files_from && !strcmp(o->files_from, "-"))
         return fault(error, STATUS_USAGE, "the standard input is a picture or a list: name a file for one");
+    if (o->tasks && (o->inputs || o->files_from || o->output || o->recursive || o->includes || o->excludes))
+        return fault(error, STATUS_USAGE,
+                     "--tasks names inputs and outputs by itself: leave out others, -o, -r and patterns");
     if (o->overwrite && o->skip_existing)
         return fault(error, STATUS_USAGE, "--overwrite and --skip-existing contradict each other");
     if (o->skip_existing && o->in_place)
@@ -165,6 +169,30 @@ static gboolean check_inputs(const Options *o, GError **error) {
     if (o->shard.count && o->in_place && !o->report)
         return fault(error, STATUS_USAGE,
                      "--shard with --in-place needs --report FILE, so that no file is turned twice");
+    return TRUE;
+}
+
+static gboolean check_format(const char *name, GError **error) {
+    const Format *format;
+    for (gsize i = 0; (format = format_at(i)) && !format_is_called(format, name); i++)
+        ;
+    if (!format)
+        fault(error, STATUS_USAGE, "--format takes a format's name, as PNG (see -v --version), not '%s'",
+              name);
+    return format != NULL;
+}
+
+static gboolean check_stdout(const Options *o, GError **error) {
+    gboolean to_stdout = o->output && !strcmp(o->output, "-");
+    if (o->format && !to_stdout)
+        return fault(error, STATUS_USAGE, "--format says what stdout is to be: it goes with -o -");
+    if (o->format && !check_format(o->format, error))
+        return FALSE;
+    if (to_stdout && o->report && !strcmp(o->report, "-"))
+        return fault(error, STATUS_USAGE, "stdout is the picture's or the report's: name a file for one");
+    if (to_stdout && !o->dry_run && isatty(STDOUT_FILENO))
+        return fault(error, STATUS_USAGE,
+                     "a picture is not written to a terminal: redirect the output, or name a file");
     return TRUE;
 }
 
@@ -180,13 +208,13 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "--checksum puts checksums into a report: give --report FILE too");
     if (destinations > 1)
         return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
-    if (destinations == 0)
+    if (destinations == 0 && !o->tasks)
         return fault(error, STATUS_USAGE,
                      "no destination: name one with -o FILE, -d DIR or --in-place (see --help)");
-    if (!o->operation_named && !o->output)
+    if (!o->operation_named && !o->output && !o->tasks)
         return fault(error, STATUS_USAGE, "%s needs a named operation, as --rotate 90 (see --help)",
                      o->in_place ? "--in-place" : "-d");
-    if (!check_inputs(o, error))
+    if (!check_inputs(o, error) || !check_stdout(o, error))
         return FALSE;
     if (o->output && inputs > 1)
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
@@ -202,7 +230,7 @@ static gboolean check(const Options *o, GError **error) {
     if (o->stored && o->jpeg == JPEG_TAG)
         return fault(error, STATUS_USAGE,
                      "--jpeg tag changes the tag and --stored leaves it: give one of them");
-    if (inputs == 0 && !o->files_from)
+    if (inputs == 0 && !o->files_from && !o->tasks)
         return fault(error, STATUS_NO_INPUT, "no input named: give at least one image file");
     TtStatus status = tt_backend_check(o->backend);
     if (status)
@@ -228,8 +256,10 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes, NULL, NULL},
         {"files-from", 0, 0, G_OPTION_ARG_FILENAME, &options->files_from, NULL, NULL},
         {"null", '0', 0, G_OPTION_ARG_NONE, &options->null_separated, NULL, NULL},
+        {"tasks", 0, 0, G_OPTION_ARG_FILENAME, &options->tasks, NULL, NULL},
         {"shard", 0, 0, G_OPTION_ARG_CALLBACK, parse_shard, NULL, NULL},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, NULL, NULL},
+        {"format", 0, 0, G_OPTION_ARG_STRING, &options->format, NULL, NULL},
         {"directory", 'd', 0, G_OPTION_ARG_FILENAME, &options->directory, NULL, NULL},
         {"in-place", 0, 0, G_OPTION_ARG_NONE, &options->in_place, NULL, NULL},
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
@@ -279,6 +309,8 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         return FALSE;
     if (!options->operation_named)
         options->operation = TT_TRANSPOSE;
+    if (options->tasks && !options->report) /* the answers */
+        options->report = g_strdup("-");
     return TRUE;
 }
 
@@ -291,7 +323,9 @@ void options_clear(Options *options) {
     g_strfreev(options->includes);
     g_strfreev(options->excludes);
     g_free(options->files_from);
+    g_free(options->tasks);
     g_free(options->output);
+    g_free(options->format);
     g_free(options->directory);
     g_strfreev(options->backends);
     g_free(options->report);

@@ -30,10 +30,12 @@ typedef struct {
     gboolean recursive;          /* folders among them stand for what is in them */
     char **includes, **excludes; /* patterns, or NULL */
     char *files_from;            /* a list of inputs, or NULL; "-" is stdin */
+    char *tasks;                 /* a list of inputs with what becomes of them, or NULL; "-" is stdin */
     gboolean null_separated;     /* its names end in NUL bytes */
     Shard shard;                 /* of the inputs */
 
     char *output;    /* -o, or NULL; "-" is stdout */
+    char *format;    /* that stdout is to be in, or NULL */
     char *directory; /* -d, or NULL */
     gboolean in_place;
     gboolean overwrite, skip_existing;

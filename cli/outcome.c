@@ -14,7 +14,7 @@ void outcome_clear(Outcome *outcome) {
 const char *outcome_word(OutcomeKind kind) {
     static const char *const words[OUTCOME_KINDS] = {
         [OUTCOME_FAILED] = "failed",       [OUTCOME_TURNED] = "turned",   [OUTCOME_COPIED] = "copied",
-        [OUTCOME_UNCHANGED] = "unchanged", [OUTCOME_SKIPPED] = "skipped",
+        [OUTCOME_UNCHANGED] = "unchanged", [OUTCOME_SKIPPED] = "skipped", [OUTCOME_IGNORED] = "ignored",
     };
     return words[kind];
 }

@@ -14,6 +14,7 @@ typedef enum {
     OUTCOME_COPIED,    /* likewise, but there was nothing to turn: it is the input to the byte */
     OUTCOME_UNCHANGED, /* in place, with nothing to turn: the file was not touched */
     OUTCOME_SKIPPED,   /* it was done before; message says by what that is known */
+    OUTCOME_IGNORED,   /* found in a folder, and no picture */
     OUTCOME_KINDS,
 } OutcomeKind;
 

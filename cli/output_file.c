@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "say.h"
+#include "stdout_file.h"
 
 #define TEMPORARY ".imgtranspose-"
 
@@ -20,18 +21,24 @@ gboolean output_file_is_temporary(const char *name) {
     return g_str_has_prefix(name, TEMPORARY) && strlen(name) == strlen(TEMPORARY "XXXXXX");
 }
 
-gboolean output_file_open(OutputFile *output, const char *path, GError **error) {
+static int create_beside(const char *path, char **temporary, GError **error) {
     char *folder = g_path_get_dirname(path);
-    *output = (OutputFile){.path = g_strdup(path)};
-    output->temporary = g_build_filename(folder, TEMPORARY "XXXXXX", NULL);
-    int fd = mkostemp(output->temporary, O_CLOEXEC); /* mode 0600 */
+    *temporary = g_build_filename(folder, TEMPORARY "XXXXXX", NULL);
+    int fd = mkostemp(*temporary, O_CLOEXEC); /* mode 0600 */
     if (fd < 0) {
         char *what = g_strdup_printf("write in the folder %s", folder);
         system_fault(error, what, errno);
         g_free(what);
-        g_clear_pointer(&output->temporary, g_free);
+        g_clear_pointer(temporary, g_free);
     }
     g_free(folder);
+    return fd;
+}
+
+gboolean output_file_open(OutputFile *output, const char *path, GError **error) {
+    *output = (OutputFile){.path = g_strdup(path), .is_stdout = !strcmp(path, "-")};
+    int fd = output->is_stdout ? stdout_file_open(&output->temporary, error)
+                               : create_beside(path, &output->temporary, error);
     if (fd < 0)
         return FALSE;
     if (!(output->file = fdopen(fd, "w+"))) {
@@ -131,6 +138,8 @@ static gboolean is_unchanged(const char *path, const struct stat *before) {
 
 gboolean output_file_commit(OutputFile *output, const struct stat *original, gboolean replace,
                             GError **error) {
+    if (output->is_stdout)
+        return stdout_file_commit(fileno(output->file), error);
     if (!take_over(fileno(output->file), output->path, original))
         return system_fault(error, "set the output's permissions", errno);
     int failed = fclose(output->file);
@@ -154,7 +163,7 @@ gboolean output_file_commit(OutputFile *output, const struct stat *original, gbo
 void output_file_close(OutputFile *output) {
     if (output->file)
         fclose(output->file);
-    if (output->temporary)
+    if (output->temporary && !output->is_stdout)
         unlink(output->temporary);
     g_free(output->temporary);
     g_free(output->path);

@@ -12,8 +12,9 @@
 #include <glib.h>
 
 typedef struct {
-    FILE *file;      /* open for writing and reading back; at first only the user may read it */
-    char *path;      /* the final name */
+    FILE *file; /* open for writing and reading back; at first only the user may read it */
+    char *path; /* the final name, or "-" for stdout */
+    gboolean is_stdout;
     char *temporary; /* NULL once there is nothing to remove */
 } OutputFile;
 

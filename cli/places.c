@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places as texts: the number of an existing folder, and the path below it.
+ * Places as texts: an existing folder's device and inode, and the path below it.
  */
 #define _GNU_SOURCE
 #include "places.h"
@@ -11,21 +11,18 @@
 #include <unistd.h>
 
 struct Folders {
-    GHashTable *places;  /* by the paths of folders */
-    GHashTable *numbers; /* of those that exist, by what place_of_file says */
+    GHashTable *places; /* by the paths of folders */
     char *obstacle;
 };
 
 Folders *folders_new(void) {
     Folders *folders = g_new0(Folders, 1);
     folders->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    folders->numbers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return folders;
 }
 
 void folders_free(Folders *folders) {
     g_hash_table_unref(folders->places);
-    g_hash_table_unref(folders->numbers);
     g_free(folders->obstacle);
     g_free(folders);
 }
@@ -39,18 +36,6 @@ char *place_of_file(const struct stat *info) {
                            (guint64)info->st_ino);
 }
 
-static guint number_of(Folders *folders, const struct stat *info) {
-    char *key = place_of_file(info);
-    gpointer number = g_hash_table_lookup(folders->numbers, key);
-    if (number) {
-        g_free(key);
-    } else {
-        number = GUINT_TO_POINTER(g_hash_table_size(folders->numbers) + 1);
-        g_hash_table_insert(folders->numbers, key, number);
-    }
-    return GPOINTER_TO_UINT(number);
-}
-
 static const char *place_of_folder(Folders *folders, const char *path) {
     const char *known = g_hash_table_lookup(folders->places, path);
     if (known)
@@ -58,7 +43,7 @@ static const char *place_of_folder(Folders *folders, const char *path) {
     struct stat info;
     char *place, *above = g_path_get_dirname(path);
     if (!stat(path, &info)) {
-        place = g_strdup_printf("%x", number_of(folders, &info));
+        place = place_of_file(&info);
         if (!S_ISDIR(info.st_mode) && !folders->obstacle)
             folders->obstacle = g_strdup(path);
     } else if (!strcmp(above, path)) { /* "/", or "." of a folder that is gone */

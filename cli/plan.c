@@ -28,6 +28,7 @@ void task_free(gpointer data) {
         return;
     g_free(task->input);
     g_free(task->output);
+    g_free(task->problem);
     g_free(task);
 }
 

@@ -16,6 +16,8 @@ typedef struct {
     guint64 bytes;   /* of the input, 0 if that is not known */
     gboolean walked; /* it was found in a folder, not named */
     gboolean exists; /* there is an output already */
+    guint64 line;    /* of a list of tasks, from 1; else 0 */
+    char *problem;   /* why it cannot even be begun, then without an input or output, perhaps; or NULL */
 } Task;
 
 void task_free(gpointer task); /* may be NULL */

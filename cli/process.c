@@ -42,6 +42,7 @@ void catch_signals(volatile int *stopped_by) {
     for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
         if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a reader that is gone is a write error, too */
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a write error like a full disk */
 }
 

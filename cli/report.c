@@ -182,7 +182,9 @@ gint64 report_time(const struct timespec *time) {
 gboolean report_file(Report *report, const Task *task, const Outcome *outcome, GError **error) {
     JsonObject *object = new_event("file");
     json_object_set_string_member(object, "status", outcome_word(outcome->kind));
-    add_name(object, "input", task->input);
+    add_number(object, "line", task->line);
+    if (task->input)
+        add_name(object, "input", task->input);
     if (task->output)
         add_name(object, "output", task->output);
     if (outcome->operation)

@@ -24,6 +24,10 @@ static gboolean check_output(const Job *job, GError **error) {
                          (unsigned long)job->info.st_nlink);
         return TRUE;
     }
+    if (!strcmp(output, "-"))
+        return !job->options->format || format_is_called(format, job->options->format) ||
+               fault(error, STATUS_FAILED, "is %s, and formats are not converted: it cannot become %s",
+                     format->name, job->options->format);
     if (!format_may_be_named(format, output))
         return fault(error, STATUS_FAILED,
                      "is %s, and formats are not converted: give the output %s another ending", format->name,
@@ -60,14 +64,23 @@ static gboolean make_folder(const Job *job, GError **error) {
     return made;
 }
 
-/* What need not be opened, and why. */
-static const char *reason_to_skip(const Job *job) {
+/* What need not be done is said to be, and has an outcome. */
+static gboolean is_let_be(Job *job) {
+    const char *reason;
     struct stat there;
-    if (job->options->skip_existing && !lstat(job->task->output, &there))
-        return "its output exists";
-    if (job->task->walked && !job->options->raw.given && !input_file_may_be_picture(job->task->input))
-        return "is no picture";
-    return NULL;
+    if (job->options->skip_existing && !lstat(job->task->output, &there)) {
+        job->outcome->kind = OUTCOME_SKIPPED;
+        reason = "its output exists";
+    } else if (job->task->walked && !job->options->raw.given &&
+               !input_file_may_be_picture(job->task->input)) {
+        job->outcome->kind = OUTCOME_IGNORED;
+        reason = "is no picture";
+    } else {
+        return FALSE;
+    }
+    say_note(job->task->input, "%s, %s", reason, outcome_word(job->outcome->kind));
+    job->outcome->message = g_strdup(reason);
+    return TRUE;
 }
 
 /* The turn of the stored pixels that makes the picture, as it is seen, what the user asked for. */
@@ -215,13 +228,10 @@ static gboolean note_checksums(Job *job, GError **error) {
 static gboolean turn_job(Job *job, GError **error) {
     const Options *options = job->options;
     gboolean in_place = options->in_place;
-    const char *reason = reason_to_skip(job);
-    if (reason) {
-        say_note(job->task->input, "%s, skipped", reason);
-        job->outcome->kind = OUTCOME_SKIPPED;
-        job->outcome->message = g_strdup(reason);
+    if (job->task->problem)
+        return fault(error, STATUS_FAILED, "%s", job->task->problem);
+    if (is_let_be(job))
         return TRUE;
-    }
     if (!(job->input = input_file_open(job->task->input, &job->info, error)))
         return FALSE;
     job->outcome->bytes_in = (guint64)job->info.st_size;

@@ -87,6 +87,9 @@ const Format *format_at(gsize i);
 enum { FORMAT_HEAD = 1024 };
 const Format *format_probe(const guint8 *head, gsize size);
 
+/* Whether users call it so: by its name or one of its extensions, in any case. */
+gboolean format_is_called(const Format *format, const char *name);
+
 /* Whether a name's extension, in any case, is some format's. */
 gboolean format_is_in_name(const char *path);
 

@@ -33,6 +33,10 @@ static gboolean has_extension(const Format *format, const char *extension) {
     return FALSE;
 }
 
+gboolean format_is_called(const Format *format, const char *name) {
+    return !g_ascii_strcasecmp(format->name, name) || has_extension(format, name);
+}
+
 static const char *extension_of(const char *path) {
     const char *dot = strrchr(path, '.');
     return dot && !strchr(dot, G_DIR_SEPARATOR) ? dot + 1 : "";

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A temporary file, and its way to stdout.
+ */
+#define _GNU_SOURCE
+#include "stdout_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "say.h"
+
+int stdout_file_open(char **name, GError **error) {
+    const char *folder = g_getenv("TMPDIR");
+    char *path = g_build_filename(folder && *folder ? folder : "/var/tmp", ".imgtranspose-XXXXXX", NULL);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0) {
+        unlink(path);
+        *name = g_strdup_printf("/proc/self/fd/%d", fd);
+    } else {
+        fault(error, STATUS_FAILED, "no temporary file can be made as %s (%s): set TMPDIR to another folder",
+              path, g_strerror(errno));
+    }
+    g_free(path);
+    return fd;
+}
+
+/* The whole block, to a pipe that others may have made one that does not wait, too. */
+static gboolean write_all(const char *data, gsize size) {
+    while (size) {
+        ssize_t n = write(STDOUT_FILENO, data, size);
+        if (n < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        else if (n < 0 && errno != EINTR)
+            return FALSE;
+        data += MAX(n, 0);
+        size -= (gsize)MAX(n, 0);
+    }
+    return TRUE;
+}
+
+/* Some file systems tell only at the end that there was no room. */
+static gboolean ends_well(void) {
+    int copy = dup(STDOUT_FILENO);
+    return copy >= 0 && !close(copy);
+}
+
+gboolean stdout_file_commit(int fd, GError **error) {
+    enum { BLOCK = 1 << 18 };
+    char *block = g_malloc(BLOCK);
+    gboolean good = TRUE;
+    off_t at = 0;
+    ssize_t n;
+    while (good && (n = pread(fd, block, BLOCK, at))) {
+        if (n < 0)
+            good = errno == EINTR || system_fault(error, "read its turned copy", errno);
+        else
+            good = write_all(block, (gsize)n) || system_fault(error, "write to stdout", errno);
+        at += MAX(n, 0);
+    }
+    g_free(block);
+    return good && (ends_well() || system_fault(error, "write to stdout", errno));
+}
