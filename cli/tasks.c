@@ -245,9 +245,14 @@ static gboolean check_places(const Tasks *tasks, Task *task) {
     g_free(folder);
     if (lacks || options->in_place)
         return !lacks;
+    char *reads = place_of(task->input), *writes = place_of(task->output);
+    gboolean same = !strcmp(reads, writes); /* also where an earlier line is still to make it */
+    g_free(reads);
+    g_free(writes);
     task->exists = !stat(task->output, &to);
-    return !task->exists || stat(task->input, &from) || from.st_dev != to.st_dev ||
-           from.st_ino != to.st_ino ||
+    if (task->exists && !stat(task->input, &from))
+        same = same || (from.st_dev == to.st_dev && from.st_ino == to.st_ino);
+    return !same ||
            trouble(task, "has the output %s, which is its input: use --in-place to replace it", task->output);
 }
 
