@@ -232,10 +232,12 @@ static gboolean turn_job(Job *job, GError **error) {
         return fault(error, STATUS_FAILED, "%s", job->task->problem);
     if (is_let_be(job))
         return TRUE;
-    if (!(job->input = input_file_open(job->task->input, &job->info, error)))
+    if (!(job->input = input_file_open(job->task->input, job->cancel, &job->info, error)))
         return FALSE;
+    if (in_place && !S_ISREG(job->info.st_mode))
+        return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");
     job->outcome->bytes_in = (guint64)job->info.st_size;
-    if (!(job->reader = input_file_reader(job->input, job->task->input, options, error)) ||
+    if (!(job->reader = input_file_reader(&job->input, job->task->input, options, error)) ||
         !check_size(job, error) || !check_output(job, error))
         return FALSE;
 

@@ -76,7 +76,7 @@ static Options options_of_copy(const Job *job) {
 /* By the format, where it made the copy. */
 static gboolean verify_by_itself(Job *job, GError **error) {
     struct stat info;
-    FILE *output = input_file_open(job->output.temporary, &info, error);
+    FILE *output = input_file_open(job->output.temporary, job->cancel, &info, error);
     gboolean good = output && job->reader->format->verify(job->reader, output, error);
     if (output)
         fclose(output);
@@ -91,8 +91,8 @@ gboolean verify(Job *job, GError **error) {
     Reader *original = NULL, *reader = NULL;
     Turned *expected = job->turned, *written = NULL;
     Options options = options_of_copy(job);
-    FILE *source = NULL, *output = input_file_open(job->output.temporary, &info, error);
-    if (!output || !(reader = input_file_reader(output, job->task->output, &options, error)) ||
+    FILE *source = NULL, *output = input_file_open(job->output.temporary, job->cancel, &info, error);
+    if (!output || !(reader = input_file_reader(&output, job->task->output, &options, error)) ||
         !(written = turned_new(reader, TT_NONE, &options, job->cancel, error))) {
         g_prefix_error(error, "its turned copy cannot be read back: ");
         goto out;
@@ -108,8 +108,8 @@ gboolean verify(Job *job, GError **error) {
     }
     if (!turned_rewind(expected)) { /* it streamed by: read the original once more */
         expected = NULL;
-        if (!(source = input_file_open(job->task->input, &info, error)) ||
-            !(original = input_file_reader(source, job->task->input, job->options, error)) ||
+        if (!(source = input_file_again(job->input, error)) ||
+            !(original = input_file_reader(&source, job->task->input, job->options, error)) ||
             !(expected = turned_new(original, job->turn, job->options, job->cancel, error)))
             goto out;
     }

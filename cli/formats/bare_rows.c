@@ -97,6 +97,15 @@ gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, GError **
     return TRUE;
 }
 
+gboolean bare_rows_read_on(FILE *file, const TtImage *into, GError **error) {
+    gsize bytes = (into->width * into->channels * into->sample_bits + 7) / 8;
+    for (gsize y = 0; y < into->height; y++)
+        if (fread(row_of(into, y), 1, bytes, file) != bytes)
+            return ferror(file) ? system_fault(error, "read it", errno)
+                                : fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
+    return TRUE;
+}
+
 gboolean bare_rows_write(FILE *file, const TtImage *rows, GError **error) {
     gsize bytes = (rows->width * rows->channels * rows->sample_bits + 7) / 8, n = rows->height;
     if (rows->pitch == (ptrdiff_t)bytes) { /* at once */

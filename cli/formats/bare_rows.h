@@ -27,6 +27,9 @@ typedef struct {
 /* Reads the pixels of r, which starts at a whole byte. Parts of rows are best read from the top down. */
 gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, GError **error);
 
+/* Reads the next rows of a file from where it stands. */
+gboolean bare_rows_read_on(FILE *file, const TtImage *into, GError **error);
+
 /* Writes rows without gaps. */
 gboolean bare_rows_write(FILE *file, const TtImage *rows, GError **error);
 

@@ -54,6 +54,10 @@ struct Format {
     /* Whether a file that begins with these bytes is in this format. */
     gboolean (*probe)(const guint8 *head, gsize size);
 
+    /* Whether a file that begins so is read in order, once and by stdio alone but for seeking in its first
+     * INPUT_PIPE_HEAD bytes, if it has no descriptor. Such a file has no tag. NULL: none. */
+    gboolean (*streams)(const guint8 *head, gsize size);
+
     /* Reads the header. `self` is this format; the file is at its start and stays the caller's. */
     Reader *(*open)(const Format *self, FILE *file, const char *path, const Options *options, GError **error);
     gboolean (*read_rows)(Reader *reader, const TtImage *rows, GError **error);

@@ -3,7 +3,7 @@
  * Netpbm's formats: PBM, PGM, PPM, PAM and, their cousin, PFM.
  *
  * The header is kept byte for byte, comments and all, except that a quarter turn exchanges its two sizes.
- * Samples are moved as they lie; those written as text are read in order.
+ * Samples are moved as they lie; those written as text, or from a pipe, are read in order.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,6 +50,11 @@ static const char *description(void) {
 static gboolean probe(const guint8 *head, gsize size) {
     return size > 2 && head[0] == 'P' && head[1] && strchr("1234567fF", head[1]) &&
            (g_ascii_isspace(head[2]) || head[2] == '#');
+}
+
+/* All but those whose rows come from the bottom up. */
+static gboolean streams(const guint8 *head, gsize size) {
+    return size > 1 && strchr("1234567", head[1]);
 }
 
 /* ---- The header --------------------------------------------------------------------------------------- */
@@ -215,7 +220,7 @@ static Reader *open_pnm(const Format *self, FILE *file, const char *path, const 
     gsize pixel_bits = bits * h->depth.value, row = (h->width.value * pixel_bits + 7) / 8;
     r->reader.shape =
         tt_image(NULL, (ptrdiff_t)row, h->width.value, h->height.value, (guint32)h->depth.value, bits);
-    r->reader.anywhere = !is_text(h);
+    r->reader.anywhere = !is_text(h) && fileno(file) >= 0;
     r->rows = (BareRows){fileno(file), (off_t)h->length, row,
                          pixel_bits,   h->height.value,  h->kind == 'f' || h->kind == 'F'};
     if (r->reader.anywhere
@@ -268,8 +273,7 @@ static guint get_sample(const guint8 *row, gsize i, guint32 bits) {
     return bits == 8 ? (guint)row[i] : (guint)row[2 * i] << 8 | row[2 * i + 1];
 }
 
-static gboolean read_rows(Reader *reader, const TtImage *rows, GError **error) {
-    PnmReader *r = (PnmReader *)reader;
+static gboolean read_text(PnmReader *r, const TtImage *rows, GError **error) {
     for (gsize y = 0; y < rows->height; y++) {
         guint8 *row = (guint8 *)rows->data + (ptrdiff_t)y * rows->pitch;
         memset(row, 0, r->rows.row_bytes);
@@ -281,6 +285,11 @@ static gboolean read_rows(Reader *reader, const TtImage *rows, GError **error) {
         }
     }
     return TRUE;
+}
+
+static gboolean read_rows(Reader *reader, const TtImage *rows, GError **error) {
+    PnmReader *r = (PnmReader *)reader;
+    return is_text(&r->header) ? read_text(r, rows, error) : bare_rows_read_on(r->file, rows, error);
 }
 
 static gboolean read_end(Reader *reader, GError **error) {
@@ -351,6 +360,7 @@ const Format pnm_format = {
     .extensions = {"pbm", "pgm", "ppm", "pnm", "pam", "pfm"},
     .description = description,
     .probe = probe,
+    .streams = streams,
     .open = open_pnm,
     .read_rows = read_rows,
     .read_rect = read_rect,

@@ -28,12 +28,13 @@ static const char remedy[] = "set TMPDIR to a folder with more room, or allow mo
 /* ---- Opening --------------------------------------------------------------------------------------- */
 
 /* /tmp is in memory on many systems, which is what is to be spared. */
-static const char *default_folder(void) {
-    return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
+const char *tt_spill_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
 }
 
-/* A file that never had a name, or where the file system does not know such, one that loses it at once. */
-static int open_nameless(const char *folder) {
+/* Not all file systems know files that never have a name. */
+int tt_spill_open_nameless(const char *folder) {
     int fd = open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
@@ -103,14 +104,10 @@ static void bypass_cache(TtSpillFile *file, bool bypass) {
 }
 
 TtStatus tt_spill_file_open(TtSpillFile *file, size_t bytes) {
-    const char *folder = getenv("TMPDIR");
-    *file = (TtSpillFile){.fd = -1, .folder = default_folder()};
-    if (folder && *folder) {
-        if (!(file->own_folder = strdup(folder)))
-            return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
-        file->folder = file->own_folder;
-    }
-    file->fd = open_nameless(file->folder);
+    *file = (TtSpillFile){.fd = -1, .folder = strdup(tt_spill_folder())};
+    if (!file->folder)
+        return tt_fail(TT_ERROR_MEMORY, "out of memory for a frame");
+    file->fd = tt_spill_open_nameless(file->folder);
     TtStatus status = file->fd < 0
                           ? tt_fail(TT_ERROR_IO,
                                     "no temporary file can be made in %s (%m): set TMPDIR to a folder that "
@@ -127,7 +124,7 @@ TtStatus tt_spill_file_open(TtSpillFile *file, size_t bytes) {
 void tt_spill_file_close(TtSpillFile *file) {
     if (file->fd >= 0)
         close(file->fd);
-    free(file->own_folder);
+    free(file->folder);
     *file = (TtSpillFile){.fd = -1};
 }
 

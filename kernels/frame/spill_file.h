@@ -12,11 +12,15 @@
 
 typedef struct {
     int fd; /* -1: none */
-    const char *folder;
-    char *own_folder;   /* what folder points at, if it is to be freed */
+    char *folder;
     atomic_bool direct; /* past the system's cache */
     atomic_int error;   /* errno of the first failure, after which nothing in it is trusted */
 } TtSpillFile;
+
+/* Where temporary files go: TMPDIR, or else /var/tmp. */
+const char *tt_spill_folder(void);
+/* A file in this folder that loses its name at once, if it ever had one: a descriptor, or -1 with errno. */
+int tt_spill_open_nameless(const char *folder);
 
 /* Creates the file in TMPDIR, or else in /var/tmp, with so many bytes on the disk. Nothing is left of it when
  * the process ends, however it does. TT_ERROR_IO, with the folder, what is free there and a remedy in the
