@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "journal.h"
 #include "plan.h"
 #include "report.h"
 #include "tasks.h"
@@ -16,8 +17,7 @@ typedef struct {
     Tasks *arriving;
     const Options *options;
     const volatile int *stopped_by;
-    gint next;      /* atomic */
-    Report *report; /* or NULL */
+    gint next; /* atomic */
     GMutex lock;
     Tally tally;
 } Batch;
@@ -38,7 +38,8 @@ static void finish(Batch *batch, const Task *task, Outcome *outcome, GError *err
         say_error(task->input ? task->input : line, "%s", error->message);
         g_free(line);
     }
-    if (batch->report && !report_file(batch->report, task, outcome, &unwritten)) {
+    Report *report = batch->options->reporting;
+    if (report && !report_file(report, task, outcome, &unwritten)) {
         say_error(task->input, "%s", unwritten->message);
         g_error_free(unwritten);
     }
@@ -119,11 +120,11 @@ static Status sum_up(const Batch *batch) {
 /* What became of the run, into the report; a report that lacks a line makes it fail. */
 static Status end_report(Batch *batch, Status status, gint64 started) {
     GError *error = NULL;
-    if (!batch->report)
+    if (!batch->options->reporting)
         return status;
     double seconds = (double)(g_get_monotonic_time() - started) * 1e-6;
-    report_summary(batch->report, &batch->tally, seconds, status, NULL);
-    if (!report_end(batch->report, &error)) {
+    report_summary(batch->options->reporting, &batch->tally, seconds, status, NULL);
+    if (!report_end(batch->options->reporting, &error)) {
         say_error(NULL, "%s", error->message);
         g_error_free(error);
         status = status ? status : STATUS_FAILED;
@@ -131,11 +132,13 @@ static Status end_report(Batch *batch, Status status, gint64 started) {
     return status;
 }
 
-static gboolean begin(Batch *batch, GError **error) {
-    const Options *options = batch->options;
-    if (!batch->tasks && !(batch->arriving = tasks_open(options, error)))
+/* What the files of the run share. */
+static gboolean begin(Batch *batch, Options *shared, GError **error) {
+    if (!batch->tasks && !(batch->arriving = tasks_open(shared, error)))
         return FALSE;
-    return !options->report || (batch->report = report_begin(options->report, error));
+    if (shared->resume && !(shared->journal = journal_read(shared->resume, error)))
+        return FALSE;
+    return !shared->report || (shared->reporting = report_begin(shared->report, error));
 }
 
 Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *stopped_by,
@@ -143,8 +146,11 @@ Status batch_run(const GPtrArray *tasks, const Options *options, const volatile 
     gint64 started = g_get_monotonic_time();
     Options shared = *options;
     Batch batch = {.tasks = tasks, .options = &shared, .stopped_by = stopped_by};
-    if (!begin(&batch, error))
+    if (!begin(&batch, &shared, error)) {
+        if (shared.journal)
+            journal_free(shared.journal);
         return STATUS_USAGE;
+    }
     g_mutex_init(&batch.lock);
     shared.cores = cores_new((guint)options->threads);
     shared.budget = budget_new(options->memory_limit ? options->memory_limit : options_memory(options) / 2);
@@ -157,6 +163,8 @@ Status batch_run(const GPtrArray *tasks, const Options *options, const volatile 
         tasks_close(batch.arriving);
     cores_free(shared.cores);
     budget_free(shared.budget);
+    if (shared.journal)
+        journal_free(shared.journal);
     g_mutex_clear(&batch.lock);
     return end_report(&batch, sum_up(&batch), started);
 }

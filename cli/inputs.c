@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output_file.h"
 #include "say.h"
+#include "temporary.h"
 
 typedef struct {
     const Options *options;
@@ -53,6 +53,18 @@ static gboolean may_be_entered(const Walk *walk, const FTSENT *entry, const char
     return !matches(walk->options->excludes, relative);
 }
 
+/* What runs left beside their files: temporary ones, and originals under their second names. */
+static gboolean is_own(const Options *options, const char *path) {
+    if (temporary_is(path))
+        return TRUE;
+    if (!options->backup || !g_str_has_suffix(path, options->backup))
+        return FALSE;
+    char *original = g_strndup(path, strlen(path) - strlen(options->backup));
+    gboolean is_backup = g_file_test(original, G_FILE_TEST_IS_REGULAR);
+    g_free(original);
+    return is_backup;
+}
+
 static void take_found(const Walk *walk, const FTSENT *entry, const char *relative, const struct stat *info) {
     walk->take(&(Input){.path = entry->fts_path, .relative = relative, .walked = TRUE, .info = info},
                walk->data);
@@ -66,7 +78,7 @@ static void visit(const Walk *walk, FTS *tree, FTSENT *entry, const char *relati
             fts_set(tree, entry, FTS_SKIP);
         break;
     case FTS_F:
-        if (!output_file_is_temporary(entry->fts_name) && is_wanted(walk->options, relative))
+        if (!is_own(walk->options, entry->fts_path) && is_wanted(walk->options, relative))
             take_found(walk, entry, relative, entry->fts_statp);
         break;
     case FTS_DNR: /* a folder that cannot be read, or what cannot be looked at: opening it will tell why */

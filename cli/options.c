@@ -196,6 +196,24 @@ static gboolean check_stdout(const Options *o, GError **error) {
     return TRUE;
 }
 
+/* What only goes with --in-place, and what a journal needs. */
+static gboolean check_in_place(const Options *o, GError **error) {
+    const char *alone = o->backup       ? "--backup"
+                        : o->part_links ? "--part-links"
+                        : o->no_verify  ? "--no-verify"
+                                        : NULL;
+    if (alone && !o->in_place)
+        return fault(error, STATUS_USAGE, "%s is about originals that are replaced, and goes with --in-place",
+                     alone);
+    if (o->backup && (!*o->backup || strchr(o->backup, '/')))
+        return fault(error, STATUS_USAGE, "--backup takes what is put behind a name, as .orig, not '%s'",
+                     o->backup);
+    if (o->resume && !strcmp(o->resume, "-"))
+        return fault(error, STATUS_USAGE, "--resume takes the file that --report wrote, not -");
+    return !o->checksum || o->report ||
+           fault(error, STATUS_USAGE, "--checksum puts checksums into a report: give --report FILE too");
+}
+
 /* What cannot be asked for together. Reads as the rules of the manual. */
 static gboolean check(const Options *o, GError **error) {
     int destinations = (o->output != NULL) + (o->directory != NULL) + o->in_place;
@@ -204,8 +222,6 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "--quiet and --verbose contradict each other");
     if (o->benchmark)
         return check_benchmark(o, error);
-    if (o->checksum && !o->report)
-        return fault(error, STATUS_USAGE, "--checksum puts checksums into a report: give --report FILE too");
     if (destinations > 1)
         return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
     if (destinations == 0 && !o->tasks)
@@ -218,7 +234,7 @@ static gboolean check(const Options *o, GError **error) {
         return FALSE;
     if (o->output && inputs > 1)
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
-    if (!check_threads(o, error))
+    if (!check_threads(o, error) || !check_in_place(o, error))
         return FALSE;
     if (o->device && (!o->backend || strcmp(o->backend, "cuda")))
         return fault(error, STATUS_USAGE, "--device names a GPU for --backend cuda, and goes with it");
@@ -265,6 +281,11 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
         {"skip-existing", 0, 0, G_OPTION_ARG_NONE, &options->skip_existing, NULL, NULL},
         {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &options->dry_run, NULL, NULL},
+        {"preserve", 'p', 0, G_OPTION_ARG_NONE, &options->preserve, NULL, NULL},
+        {"backup", 0, 0, G_OPTION_ARG_FILENAME, &options->backup, NULL, NULL},
+        {"part-links", 0, 0, G_OPTION_ARG_NONE, &options->part_links, NULL, NULL},
+        {"no-verify", 0, 0, G_OPTION_ARG_NONE, &options->no_verify, NULL, NULL},
+        {"sync", 0, 0, G_OPTION_ARG_NONE, &options->sync, NULL, NULL},
         {"raw", 0, 0, G_OPTION_ARG_CALLBACK, parse_raw, NULL, NULL},
         {"strip", 0, 0, G_OPTION_ARG_NONE, &options->strip, NULL, NULL},
         {"png-level", 0, 0, G_OPTION_ARG_INT, &options->png_level, NULL, NULL},
@@ -276,9 +297,11 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
         {"max-pixels", 0, 0, G_OPTION_ARG_CALLBACK, parse_pixels, NULL, NULL},
+        {"fail-fast", 0, 0, G_OPTION_ARG_NONE, &options->fail_fast, NULL, NULL},
         {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
         {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
         {"checksum", 0, 0, G_OPTION_ARG_NONE, &options->checksum, NULL, NULL},
+        {"resume", 0, 0, G_OPTION_ARG_FILENAME, &options->resume, NULL, NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},
@@ -305,6 +328,8 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
     const char *limit = g_getenv("TT_MEMORY_LIMIT");
     if (!options->memory_limit && limit && *limit && !parse_size("TT_MEMORY_LIMIT", limit, options, error))
         return FALSE;
+    if (options->resume && !options->report)
+        options->report = g_strdup(options->resume);
     if (!check(options, error))
         return FALSE;
     if (!options->operation_named)
@@ -328,7 +353,9 @@ void options_clear(Options *options) {
     g_free(options->format);
     g_free(options->directory);
     g_strfreev(options->backends);
+    g_free(options->backup);
     g_free(options->report);
+    g_free(options->resume);
 }
 
 void options_print_help(void) {

@@ -39,7 +39,12 @@ typedef struct {
     char *directory; /* -d, or NULL */
     gboolean in_place;
     gboolean overwrite, skip_existing;
-    gboolean dry_run; /* only say what would be done */
+    gboolean dry_run;    /* only say what would be done */
+    gboolean preserve;   /* times, and what else a file has beside its bytes */
+    gboolean sync;       /* outputs reach the disk; in place they do in any case */
+    gboolean no_verify;  /* in place, do not decode and compare */
+    gboolean part_links; /* in place, replace one of several names */
+    char *backup;        /* in place, the suffix of the original's second name, or NULL */
 
     RawGeometry raw;
     int png_level;     /* 0 to 9 */
@@ -52,16 +57,20 @@ typedef struct {
     int jobs; /* files at once; 0: as many as cores */
     gsize memory_limit;
     guint64 max_pixels; /* of an input; 0: any number */
+    gboolean fail_fast; /* begin no other file once one failed */
 
     gboolean benchmark, benchmark_full;
     char *report; /* of the files, or of the benchmark; "-" is stdout, or NULL */
     gboolean checksum;
+    char *resume; /* the report of earlier runs, or NULL */
 
     gboolean quiet, verbose, help, version;
 
     /* What the files of a run share; not from the command line. */
     Cores *cores;
     Budget *budget;
+    struct Report *reporting; /* or NULL */
+    struct Journal *journal;  /* or NULL */
 } Options;
 
 /* Fills options from the arguments, or says in error what is wrong with them. */

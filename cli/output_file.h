@@ -2,6 +2,11 @@
  *
  * An output appears under its name only when it is complete: it is written to a temporary file in the
  * same folder, which is then renamed.
+ *
+ *     open, write to file, flush, dress, sync      the file is finished
+ *     (look at it, tell of it)
+ *     commit                                       the file has its name
+ *     close
  */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
@@ -16,22 +21,36 @@ typedef struct {
     char *path; /* the final name, or "-" for stdout */
     gboolean is_stdout;
     char *temporary; /* NULL once there is nothing to remove */
+    int lock;        /* see temporary.h */
 } OutputFile;
-
-/* Whether a file of this name, without folders, is such a temporary one, of this run or of any other. */
-gboolean output_file_is_temporary(const char *name);
 
 /* Creates the temporary file beside path. */
 gboolean output_file_open(OutputFile *output, const char *path, GError **error);
 
-/* Everything written reaches the file, and with sync the disk. */
-gboolean output_file_flush(OutputFile *output, gboolean sync, GError **error);
+/* Everything written reaches the file. */
+gboolean output_file_flush(OutputFile *output, GError **error);
 
-/* Gives the file its permissions and its name. `original`, which may be NULL, is the file that it replaces:
- * mode and owner are taken from it, and if it is not as it was then it stays and this fails. Without replace,
- * a file that has appeared under the name meanwhile is left alone and this fails. */
-gboolean output_file_commit(OutputFile *output, const struct stat *original, gboolean replace,
-                            GError **error);
+/* Mode, owner, attributes and access control lists as those of `like`, where that is allowed, and with
+ * `times` also the times, to the nanosecond; NULL: those of any new file. */
+gboolean output_file_dress(OutputFile *output, const char *like, const struct stat *info, gboolean times,
+                           GError **error);
+
+/* The file reaches the disk. */
+gboolean output_file_sync(OutputFile *output, GError **error);
+
+typedef struct {
+    const struct stat *times;    /* to set once more, since reading changed one of them; or NULL */
+    gboolean replace;            /* else a file that has appeared under the name meanwhile stays: a failure */
+    gboolean sync;               /* the name reaches the disk, too */
+    const struct stat *original; /* what is replaced; if it is not as it was, it stays: a failure. Or NULL */
+    const char *backup;          /* a name that the original gets, while it has its own; or NULL */
+} Commit;
+
+/* Gives the file its name. */
+gboolean output_file_commit(OutputFile *output, const Commit *commit, GError **error);
+
+/* Whether this name is the original's own second one, which a run that died may have left. */
+gboolean output_file_is_backup(const char *backup, const struct stat *original);
 
 /* Closes the file, removes the temporary one if it was not committed, frees the names. */
 void output_file_close(OutputFile *output);

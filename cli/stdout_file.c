@@ -2,29 +2,23 @@
  *
  * A temporary file, and its way to stdout.
  */
-#define _GNU_SOURCE
 #include "stdout_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "../kernels/frame/spill_file.h"
 #include "say.h"
 
 int stdout_file_open(char **name, GError **error) {
-    const char *folder = g_getenv("TMPDIR");
-    char *path = g_build_filename(folder && *folder ? folder : "/var/tmp", ".imgtranspose-XXXXXX", NULL);
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0) {
-        unlink(path);
+    const char *folder = tt_spill_folder();
+    int fd = tt_spill_open_nameless(folder);
+    if (fd < 0)
+        fault(error, STATUS_FAILED, "no temporary file can be made in %s (%s): set TMPDIR to another folder",
+              folder, g_strerror(errno));
+    else
         *name = g_strdup_printf("/proc/self/fd/%d", fd);
-    } else {
-        fault(error, STATUS_FAILED, "no temporary file can be made as %s (%s): set TMPDIR to another folder",
-              path, g_strerror(errno));
-    }
-    g_free(path);
     return fd;
 }
 

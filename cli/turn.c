@@ -11,19 +11,38 @@
 #include "checksum.h"
 #include "input_file.h"
 #include "job.h"
+#include "journal.h"
+#include "report.h"
 #include "say.h"
+#include "temporary.h"
 #include "verify.h"
+
+static char *backup_of(const Job *job) {
+    return job->options->backup ? g_strconcat(job->task->output, job->options->backup, NULL) : NULL;
+}
+
+/* A backup's name must be free, or be the second name of this original that a run gave it before it died. */
+static gboolean check_original(const Job *job, GError **error) {
+    char *backup = backup_of(job);
+    struct stat there;
+    gboolean taken = backup && !lstat(backup, &there);
+    gboolean ours = taken && output_file_is_backup(backup, &job->info), good = TRUE;
+    if (taken && !ours)
+        good = fault(error, STATUS_FAILED, "has a backup %s: name another suffix, or move it away", backup);
+    else if (job->info.st_nlink > (ours ? 2 : 1) && !job->options->part_links)
+        good =
+            fault(error, STATUS_FAILED,
+                  "has %lu names (hard links), which a replacement would part: use -o or -d, or --part-links",
+                  (unsigned long)job->info.st_nlink);
+    g_free(backup);
+    return good;
+}
 
 static gboolean check_output(const Job *job, GError **error) {
     const char *output = job->task->output;
     const Format *format = job->reader->format;
-    if (job->options->in_place) {
-        if (job->info.st_nlink > 1)
-            return fault(error, STATUS_FAILED,
-                         "has %lu names (hard links), which a replacement would part: use -o or -d",
-                         (unsigned long)job->info.st_nlink);
-        return TRUE;
-    }
+    if (job->options->in_place)
+        return check_original(job, error);
     if (!strcmp(output, "-"))
         return !job->options->format || format_is_called(format, job->options->format) ||
                fault(error, STATUS_FAILED, "is %s, and formats are not converted: it cannot become %s",
@@ -85,9 +104,9 @@ static gboolean is_let_be(Job *job) {
 
 /* The turn of the stored pixels that makes the picture, as it is seen, what the user asked for. */
 static void decide_turn(Job *job) {
-    job->turn = job->task->operation;
+    job->turn = job->options->operation;
     if (!job->options->stored && !job->reader->by_tag && job->reader->tag != TT_NONE) {
-        job->turn = tt_compose(job->reader->tag, job->task->operation);
+        job->turn = tt_compose(job->reader->tag, job->options->operation);
         job->tag_used = TRUE;
     }
 }
@@ -187,7 +206,8 @@ static gboolean write_turned(Job *job, GError **error) {
 
 /* In place, and where only reading back can tell whether the format could hold all. */
 static gboolean verify_if_wanted(Job *job, GError **error) {
-    gboolean wanted = job->options->in_place || (job->reader->may_change && !nothing_to_do(job));
+    gboolean in_place = job->options->in_place && !job->options->no_verify;
+    gboolean wanted = in_place || (job->reader->may_change && !nothing_to_do(job));
     return !wanted || verify(job, error);
 }
 
@@ -225,61 +245,129 @@ static gboolean note_checksums(Job *job, GError **error) {
     return (outcome->output_sha256 = checksum_of(fileno(job->output.file), error)) != NULL;
 }
 
-static gboolean turn_job(Job *job, GError **error) {
+/* The output is as the input was in what is not its bytes: in place, or if the user wants that. */
+static gboolean dress(Job *job, GError **error) {
+    const Options *options = job->options;
+    const char *like = options->in_place || options->preserve ? job->task->input : NULL;
+    return output_file_dress(&job->output, like, &job->info, options->preserve, error);
+}
+
+/* The output is complete: all that is to be known of it, and the intent to replace the original by it. */
+static gboolean tell_intent(Job *job, GError **error) {
+    const Options *options = job->options;
+    struct stat finished;
+    if (fstat(fileno(job->output.file), &finished))
+        return system_fault(error, "look at the output", errno);
+    job->outcome->bytes_out = (guint64)finished.st_size;
+    if (!note_checksums(job, error))
+        return FALSE;
+    if (!options->in_place || !options->reporting)
+        return TRUE;
+    const char *known = job->outcome->output_sha256;
+    char *sum = known ? g_strdup(known) : checksum_of(fileno(job->output.file), error);
+    gboolean told = sum && report_intent(options->reporting, job->task, job->outcome->operation, &finished,
+                                         sum, &job->info, error);
+    g_free(sum);
+    return told;
+}
+
+static gboolean commit(Job *job, GError **error) {
     const Options *options = job->options;
     gboolean in_place = options->in_place;
+    char *backup = backup_of(job);
+    const Commit how = {.times = options->preserve ? &job->info : NULL,
+                        .replace = in_place || options->overwrite,
+                        .sync = in_place || options->sync,
+                        .original = in_place ? &job->info : NULL,
+                        .backup = backup};
+    gboolean committed = output_file_commit(&job->output, &how, error);
+    g_free(backup);
+    return committed;
+}
+
+static gboolean write_output(Job *job, GError **error) {
+    gboolean sync = job->options->in_place || job->options->sync;
+    if (!make_folder(job, error) || !output_file_open(&job->output, job->task->output, error))
+        return FALSE;
+    gboolean written = nothing_to_do(job)
+                           ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
+                           : write_turned(job, error);
+    return written && output_file_flush(&job->output, error) && dress(job, error) &&
+           (!sync || output_file_sync(&job->output, error)) && verify_if_wanted(job, error) &&
+           tell_intent(job, error) && commit(job, error);
+}
+
+static void tell_done(const Job *job) {
+    char *output = shown_name(job->task->output);
+    say_note(job->task->input, "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s",
+             job->reader->shape.width, job->reader->shape.height,
+             nothing_to_do(job) ? "nothing to turn, copied" : tt_orientation_name(job->turn), output);
+    g_free(output);
+}
+
+static gboolean open_input(Job *job, GError **error) {
+    const char *path = job->task->input;
+    if (temporary_is(path))
+        return fault(error, STATUS_FAILED, "is a temporary file of this program: it goes with the next run");
+    if (!(job->input = input_file_open(path, job->cancel, &job->info, error)))
+        return FALSE;
+    if (job->options->in_place && !S_ISREG(job->info.st_mode))
+        return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");
+    job->outcome->bytes_in = (guint64)job->info.st_size;
+    return TRUE;
+}
+
+/* What an earlier run did. */
+static gboolean was_done(Job *job, gboolean *done, GError **error) {
+    if (!journal_look_up(job->options->journal, job->task, job->outcome->operation, job->options->in_place,
+                         fileno(job->input), done, error))
+        return FALSE;
+    if (*done) {
+        job->outcome->kind = OUTCOME_SKIPPED;
+        job->outcome->message = g_strdup("was done by an earlier run");
+        say_note(job->task->input, "%s", job->outcome->message);
+    }
+    return TRUE;
+}
+
+static gboolean turn_job(Job *job, GError **error) {
+    gboolean done;
     if (job->task->problem)
         return fault(error, STATUS_FAILED, "%s", job->task->problem);
     if (is_let_be(job))
         return TRUE;
-    if (!(job->input = input_file_open(job->task->input, job->cancel, &job->info, error)))
+    temporary_sweep(job->task->output);
+    if (!open_input(job, error) || !was_done(job, &done, error))
         return FALSE;
-    if (in_place && !S_ISREG(job->info.st_mode))
-        return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");
-    job->outcome->bytes_in = (guint64)job->info.st_size;
-    if (!(job->reader = input_file_reader(&job->input, job->task->input, options, error)) ||
+    if (done)
+        return TRUE;
+    if (!(job->reader = input_file_reader(&job->input, job->task->input, job->options, error)) ||
         !check_size(job, error) || !check_output(job, error))
         return FALSE;
 
     decide_turn(job);
     note_sizes(job);
-    if (nothing_to_do(job) && in_place) {
+    if (nothing_to_do(job) && job->options->in_place) {
         say_note(job->task->input, "nothing to turn, left as it is");
         job->outcome->kind = OUTCOME_UNCHANGED;
         job->outcome->bytes_out = job->outcome->bytes_in;
         return note_checksums(job, error);
     }
     if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
-        !make_folder(job, error) || !output_file_open(&job->output, job->task->output, error))
+        !write_output(job, error))
         return FALSE;
-    gboolean written = nothing_to_do(job)
-                           ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
-                           : write_turned(job, error);
-    struct stat finished;
-    if (!written || !output_file_flush(&job->output, in_place, error) || !verify_if_wanted(job, error) ||
-        !note_checksums(job, error))
-        return FALSE;
-    if (fstat(fileno(job->output.file), &finished))
-        return system_fault(error, "look at the output", errno);
-    if (!output_file_commit(&job->output, in_place ? &job->info : NULL, in_place || options->overwrite,
-                            error))
-        return FALSE;
-
-    job->outcome->bytes_out = (guint64)finished.st_size;
     job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
     if (!nothing_to_do(job) && !job->reader->by_itself)
-        job->outcome->backend = backend_of(options);
-    char *output = shown_name(job->task->output);
-    say_note(job->task->input, "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s",
-             job->reader->shape.width, job->reader->shape.height,
-             nothing_to_do(job) ? "nothing to turn, copied" : tt_orientation_name(job->turn), output);
-    g_free(output);
+        job->outcome->backend = backend_of(job->options);
+    tell_done(job);
     return TRUE;
 }
 
 gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, Outcome *outcome,
                    GError **error) {
-    Job job = {.task = task, .options = options, .cancel = cancel, .outcome = outcome};
+    Options own = *options; /* a task may have an operation of its own */
+    own.operation = task->operation;
+    Job job = {.task = task, .options = &own, .cancel = cancel, .outcome = outcome};
     gint64 started = g_get_monotonic_time();
     outcome->operation = task->operation;
     gboolean done = turn_job(&job, error);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Intents and their ends, by the name of the output.
+ */
+#define _GNU_SOURCE
+#include "journal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-glib/json-glib.h>
+
+#include "checksum.h"
+#include "fault.h"
+#include "report.h"
+
+/* A file, as its inode and the moment of its last change tell it from others. */
+typedef struct {
+    gint64 inode, size, modified_ns;
+} Mark;
+
+/* What the last lines about an output say. */
+typedef struct {
+    TtOrientation operation;
+    gboolean done;              /* there is a line that says so, after the intent if there is one */
+    gint64 bytes_in, bytes_out; /* that it tells of */
+    gboolean intended;
+    Mark turned, original; /* of the intent */
+    char *sha256;
+} Entry;
+
+struct Journal {
+    char *path; /* for messages */
+    GHashTable *entries;
+};
+
+static void free_entry(gpointer data) {
+    g_free(((Entry *)data)->sha256);
+    g_free(data);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------ */
+
+static gint64 number(JsonObject *object, const char *member) {
+    return json_object_get_int_member_with_default(object, member, 0);
+}
+
+static const char *text(JsonObject *object, const char *member) {
+    return json_object_get_string_member_with_default(object, member, "");
+}
+
+static Entry *entry_of(Journal *journal, JsonObject *object) {
+    char *output = report_name(object, "output");
+    Entry *entry = output ? g_hash_table_lookup(journal->entries, output) : NULL;
+    if (!output || entry) {
+        g_free(output);
+        return entry;
+    }
+    entry = g_new0(Entry, 1);
+    g_hash_table_insert(journal->entries, output, entry);
+    return entry;
+}
+
+static void note_intent(Entry *entry, JsonObject *object) {
+    g_free(entry->sha256);
+    *entry = (Entry){.intended = TRUE, .sha256 = g_strdup(text(object, "sha256"))};
+    entry->turned = (Mark){number(object, "inode"), number(object, "size"), number(object, "modified_ns")};
+    entry->original = (Mark){number(object, "original_inode"), number(object, "original_size"),
+                             number(object, "original_modified_ns")};
+}
+
+static void note_file(Entry *entry, JsonObject *object) {
+    const char *status = text(object, "status");
+    if (strcmp(status, "turned") && strcmp(status, "copied"))
+        return;
+    entry->done = TRUE;
+    entry->bytes_in = number(object, "bytes_in");
+    entry->bytes_out = number(object, "bytes_out");
+}
+
+static void note_line(Journal *journal, JsonObject *object) {
+    const char *event = text(object, "event");
+    TtOrientation operation;
+    Entry *entry;
+    if ((strcmp(event, "intent") && strcmp(event, "file")) ||
+        tt_orientation_parse(text(object, "operation"), &operation) || !(entry = entry_of(journal, object)))
+        return;
+    if (*event == 'i')
+        note_intent(entry, object);
+    else
+        note_file(entry, object);
+    entry->operation = operation;
+}
+
+/* Lines that are no JSON are halves, left by a kill or a full disk: what they would have said is not so. */
+static gboolean read_lines(Journal *journal, FILE *file, GError **error) {
+    JsonParser *parser = json_parser_new();
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    while ((length = getline(&line, &room, file)) > 0) {
+        JsonNode *root =
+            json_parser_load_from_data(parser, line, length, NULL) ? json_parser_get_root(parser) : NULL;
+        if (root && JSON_NODE_HOLDS_OBJECT(root))
+            note_line(journal, json_node_get_object(root));
+    }
+    free(line);
+    g_object_unref(parser);
+    return !ferror(file) || system_fault(error, "read it", errno);
+}
+
+Journal *journal_read(const char *path, GError **error) {
+    Journal *journal = g_new0(Journal, 1);
+    journal->path = g_strdup(path);
+    journal->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_entry);
+    FILE *file = fopen(path, "re");
+    gboolean good =
+        file ? read_lines(journal, file, error) : errno == ENOENT || system_fault(error, "read it", errno);
+    if (file)
+        fclose(file);
+    if (good)
+        return journal;
+    g_prefix_error(error, "%s: ", path);
+    journal_free(journal);
+    return NULL;
+}
+
+void journal_free(Journal *journal) {
+    g_hash_table_unref(journal->entries);
+    g_free(journal->path);
+    g_free(journal);
+}
+
+/* ---- Comparing with the disk -------------------------------------------------------------------------- */
+
+static gboolean is_marked(const struct stat *info, const Mark *mark) {
+    return (gint64)info->st_ino == mark->inode && (gint64)info->st_size == mark->size &&
+           report_time(&info->st_mtim) == mark->modified_ns;
+}
+
+/* Neither a copy of the file to another disk nor a new date makes it another one. */
+static gboolean has_checksum(int fd, const struct stat *info, const Entry *entry, gboolean *same,
+                             GError **error) {
+    *same = FALSE;
+    if ((gint64)info->st_size != entry->turned.size)
+        return TRUE;
+    char *sum = checksum_of(fd, error);
+    *same = sum && !strcmp(sum, entry->sha256);
+    g_free(sum);
+    return sum != NULL;
+}
+
+static gboolean look_in_place(const Journal *journal, const Entry *entry, int input, gboolean *done,
+                              GError **error) {
+    struct stat info;
+    if (fstat(input, &info))
+        return system_fault(error, "look at it", errno);
+    if (!entry->intended || is_marked(&info, &entry->original))
+        return TRUE;
+    if (entry->done && is_marked(&info, &entry->turned)) {
+        *done = TRUE;
+        return TRUE;
+    }
+    if (!has_checksum(input, &info, entry, done, error))
+        return FALSE;
+    return *done ||
+           fault(
+               error, STATUS_FAILED,
+               "is, by the journal %s, neither the original nor its turn, and is left alone: look at it, and "
+               "turn it with another report",
+               journal->path);
+}
+
+static void look_at_output(const Entry *entry, const Task *task, int input, gboolean *done) {
+    struct stat before, after;
+    *done = entry->done && !fstat(input, &before) && !stat(task->output, &after) &&
+            before.st_size == entry->bytes_in && after.st_size == entry->bytes_out;
+}
+
+gboolean journal_look_up(const Journal *journal, const Task *task, TtOrientation operation, gboolean in_place,
+                         int input, gboolean *done, GError **error) {
+    const Entry *entry = journal ? g_hash_table_lookup(journal->entries, task->output) : NULL;
+    *done = FALSE;
+    if (!entry)
+        return TRUE;
+    if (!in_place)
+        look_at_output(entry, task, input, done);
+    else if (!look_in_place(journal, entry, input, done, error))
+        return FALSE;
+    return !*done || entry->operation == operation ||
+           fault(error, STATUS_FAILED,
+                 "was turned by %s before, as %s says, and not by %s: name another journal",
+                 tt_orientation_name(entry->operation), journal->path, tt_orientation_name(operation));
+}
