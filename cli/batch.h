@@ -9,9 +9,8 @@
 #include "say.h"
 
 /* Does the tasks, or for NULL those that options->tasks has, whatever becomes of any one of them, and says
- * what failed. Begins no other file and ends those it is at once *stopped_by, a signal's number, is set. The
- * error is one that lets nothing begin. */
-Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *stopped_by,
-                 GError **error);
+ * what failed. Begins no other file once *options->stop is set, a signal's number, and gives up those it is
+ * at once *cancel is. The error is one that lets nothing begin. */
+Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *cancel, GError **error);
 
 #endif

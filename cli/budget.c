@@ -29,10 +29,10 @@ static gboolean fits(const Budget *budget, gsize bytes) {
     return !budget->taken || (budget->taken <= budget->limit && bytes <= budget->limit - budget->taken);
 }
 
-gboolean budget_take(Budget *budget, gsize bytes, const volatile int *cancel) {
+gboolean budget_take(Budget *budget, gsize bytes, const volatile int *stop) {
     g_mutex_lock(&budget->lock);
     guint64 number = budget->next++;
-    while (!*cancel && (budget->serving != number || !fits(budget, bytes)))
+    while (!*stop && (budget->serving != number || !fits(budget, bytes)))
         g_cond_wait_until(&budget->changed, &budget->lock, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10);
     gboolean taken = budget->serving == number && fits(budget, bytes);
     if (taken) {

@@ -14,8 +14,8 @@ Budget *budget_new(gsize limit);
 void budget_free(Budget *budget);
 
 /* Waits until so many bytes are free, in the order of the calls; what is larger than the whole budget waits
- * until it is alone. FALSE once *cancel is set, with nothing taken. */
-gboolean budget_take(Budget *budget, gsize bytes, const volatile int *cancel);
+ * until it is alone. FALSE once *stop is set, with nothing taken. */
+gboolean budget_take(Budget *budget, gsize bytes, const volatile int *stop);
 void budget_give(Budget *budget, gsize bytes);
 
 #endif

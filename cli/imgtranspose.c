@@ -12,8 +12,9 @@
 #include "process.h"
 #include "say.h"
 
-/* The signal that asked the run to stop; the library and the loops look at it between bands. */
-static volatile int stopped_by;
+/* The signals that asked the run to begin no other file, and to give up those that it is at: the library and
+ * the loops look at this one between bands. */
+static volatile int stop, cancel;
 
 int main(int argc, char **argv) {
     Options options;
@@ -32,22 +33,23 @@ int main(int argc, char **argv) {
     }
     say_set_loudness(options.quiet ? QUIET : options.verbose ? VERBOSE : NORMAL);
     if (options.benchmark) {
-        catch_signals(&stopped_by);
-        benchmark(&options, &stopped_by, &error);
+        catch_signals(&cancel, &cancel);
+        benchmark(&options, &cancel, &error);
         goto out;
     }
     if (!options.tasks && !(tasks = plan_tasks(&options, &error)))
         goto out;
-    catch_signals(&stopped_by);
+    catch_signals(&stop, &cancel);
+    options.stop = &stop;
     if (options.dry_run) {
         if (tasks)
             dry_run(tasks, &options);
         else
-            status = dry_run_arriving(&options, &stopped_by, &error);
+            status = dry_run_arriving(&options, &stop, &error);
         flush_stdout(error ? NULL : &error);
         goto out;
     }
-    status = batch_run(tasks, &options, &stopped_by, &error);
+    status = batch_run(tasks, &options, &cancel, &error);
 
 out:
     if (error) {

@@ -131,6 +131,25 @@ static gboolean parse_shard(const char *name, const char *value, gpointer data, 
                  value);
 }
 
+static gboolean parse_progress(const char *name, const char *value, gpointer data, GError **error) {
+    static const char *const words[] = {"auto", "always", "never"}; /* as in ProgressWhen */
+    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+        if (!strcmp(value, words[i])) {
+            ((Options *)data)->progress = (ProgressWhen)i;
+            return TRUE;
+        }
+    return fault(error, STATUS_USAGE, "%s takes auto, always or never, not '%s'", name, value);
+}
+
+static gboolean parse_device(const char *name, const char *value, gpointer data, GError **error) {
+    Options *options = data;
+    guint64 number;
+    options->device_named = g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT, &number, NULL);
+    options->device = options->device_named ? (int)number : 0;
+    return options->device_named ||
+           fault(error, STATUS_USAGE, "%s takes the number of a GPU, from 0, not '%s'", name, value);
+}
+
 static gboolean parse_benchmark(const char *name, const char *value, gpointer data, GError **error) {
     Options *options = data;
     options->benchmark = TRUE;
@@ -236,7 +255,7 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "-o takes one input, and %d are named: use -d DIR", inputs);
     if (!check_threads(o, error) || !check_in_place(o, error))
         return FALSE;
-    if (o->device && (!o->backend || strcmp(o->backend, "cuda")))
+    if (o->device_named && (!o->backend || strcmp(o->backend, "cuda")))
         return fault(error, STATUS_USAGE, "--device names a GPU for --backend cuda, and goes with it");
     if (o->jobs < 0)
         return fault(error, STATUS_USAGE, "--jobs takes a number from 1, or 0 for all cores, not %d",
@@ -292,7 +311,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"png-filter", 0, 0, G_OPTION_ARG_CALLBACK, parse_filter, NULL, NULL},
         {"jpeg", 0, 0, G_OPTION_ARG_CALLBACK, parse_jpeg, NULL, NULL},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
-        {"device", 0, 0, G_OPTION_ARG_INT, &options->device, NULL, NULL},
+        {"device", 0, 0, G_OPTION_ARG_CALLBACK, parse_device, NULL, NULL},
         {"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, NULL, NULL},
         {"threads", 0, 0, G_OPTION_ARG_INT, &options->threads, NULL, NULL},
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
@@ -302,6 +321,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
         {"checksum", 0, 0, G_OPTION_ARG_NONE, &options->checksum, NULL, NULL},
         {"resume", 0, 0, G_OPTION_ARG_FILENAME, &options->resume, NULL, NULL},
+        {"progress", 0, 0, G_OPTION_ARG_CALLBACK, parse_progress, NULL, NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},

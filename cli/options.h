@@ -21,6 +21,9 @@ typedef struct {
 /* What becomes of a JPEG whose blocks do not allow a perfect turn. By the tag: of any JPEG. */
 typedef enum { JPEG_LOSSLESS, JPEG_TRIM, JPEG_REENCODE, JPEG_TAG } JpegWay;
 
+/* When how far the run is gets shown: on a terminal, whatever the stream, or not. */
+typedef enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressWhen;
+
 typedef struct {
     TtOrientation operation; /* all operations, composed from left to right */
     gboolean operation_named;
@@ -54,6 +57,7 @@ typedef struct {
     char **backends; /* as often as --backend was given, or NULL */
     char *backend;   /* the last of them, or NULL */
     int threads, device;
+    gboolean device_named;
     int jobs; /* files at once; 0: as many as cores */
     gsize memory_limit;
     guint64 max_pixels; /* of an input; 0: any number */
@@ -64,13 +68,16 @@ typedef struct {
     gboolean checksum;
     char *resume; /* the report of earlier runs, or NULL */
 
+    ProgressWhen progress;
     gboolean quiet, verbose, help, version;
 
     /* What the files of a run share; not from the command line. */
     Cores *cores;
     Budget *budget;
-    struct Report *reporting; /* or NULL */
-    struct Journal *journal;  /* or NULL */
+    struct Report *reporting;  /* or NULL */
+    struct Journal *journal;   /* or NULL */
+    struct Progress *watching; /* or NULL */
+    const volatile int *stop;  /* a signal's number: begin no other file */
 } Options;
 
 /* Fills options from the arguments, or says in error what is wrong with them. */

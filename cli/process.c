@@ -13,7 +13,7 @@
 
 #include "say.h"
 
-static volatile int *stop_flag;
+static volatile int *stop_flag, *cancel_flag;
 
 void open_standard_streams(void) {
     int fd;
@@ -24,17 +24,20 @@ void open_standard_streams(void) {
 }
 
 static void on_signal(int number) {
-    if (*stop_flag) {
+    if (*cancel_flag) {
         signal(number, SIG_DFL);
         raise(number);
     }
+    if (*stop_flag || number != SIGINT)
+        *cancel_flag = number;
     *stop_flag = number;
 }
 
-void catch_signals(volatile int *stopped_by) {
+void catch_signals(volatile int *stop, volatile int *cancel) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action, before;
-    stop_flag = stopped_by;
+    stop_flag = stop;
+    cancel_flag = cancel;
     memset(&action, 0, sizeof(action));
     sigemptyset(&action.sa_mask);
     action.sa_handler = on_signal;

@@ -11,9 +11,10 @@
  * its place, and messages would be written into it. */
 void open_standard_streams(void);
 
-/* From now on SIGINT, SIGTERM and SIGHUP only store their number; a second one ends the process at once.
- * A signal that was ignored, as by nohup, stays so. */
-void catch_signals(volatile int *stopped_by);
+/* From now on signals only store their number: the first SIGINT in *stop, so that what was begun can be
+ * ended; a second one, SIGTERM and SIGHUP in both, so that nothing is begun and what was is given up. One
+ * more ends the process at once. A signal that was ignored, as by nohup, stays so. Both may be one. */
+void catch_signals(volatile int *stop, volatile int *cancel);
 
 /* What was printed on stdout has arrived. */
 gboolean flush_stdout(GError **error);

@@ -14,7 +14,8 @@
 struct Report {
     char *path; /* for messages */
     int fd;
-    gboolean torn; /* the last line has no end */
+    gboolean is_file; /* and can be read again */
+    gboolean torn;    /* the last line has no end */
     gboolean failed;
     GMutex lock;
 };
@@ -37,6 +38,7 @@ static gboolean may_be_report(int fd) {
 
 Report *report_begin(const char *path, GError **error) {
     gboolean to_stdout = !strcmp(path, "-");
+    struct stat info;
     int fd = to_stdout ? STDOUT_FILENO : open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 && (errno == ENXIO || errno == EACCES || errno == EINVAL || errno == ESPIPE)) /* write only */
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -53,6 +55,7 @@ Report *report_begin(const char *path, GError **error) {
     Report *report = g_new0(Report, 1);
     report->path = g_strdup(path);
     report->fd = fd;
+    report->is_file = !fstat(fd, &info) && S_ISREG(info.st_mode);
     report->torn = ends_in_half_a_line(fd);
     g_mutex_init(&report->lock);
     return report;
@@ -207,6 +210,8 @@ gboolean report_file(Report *report, const Task *task, const Outcome *outcome, G
 
 gboolean report_intent(Report *report, const Task *task, TtOrientation operation, const struct stat *file,
                        const char *sha256, const struct stat *original, GError **error) {
+    if (!report->is_file)
+        return TRUE;
     JsonObject *object = new_event("intent");
     add_name(object, "output", task->output);
     json_object_set_string_member(object, "operation", tt_orientation_name(operation));

@@ -35,7 +35,7 @@ gboolean report_file(Report *report, const Task *task, const Outcome *outcome, G
 gboolean report_summary(Report *report, const Tally *tally, double seconds, int status, GError **error);
 
 /* In place: the finished file `file`, of this checksum, is about to replace `original` under the task's
- * output. On return the disk has the line. */
+ * output. On return the disk has the line. Nothing is written where nobody can read it again. */
 gboolean report_intent(Report *report, const Task *task, TtOrientation operation, const struct stat *file,
                        const char *sha256, const struct stat *original, GError **error);
 

@@ -7,11 +7,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static Loudness loudness = NORMAL;
-static FILE *alone; /* where messages go once the libraries are silenced, else NULL */
-static GMutex lock; /* of `alone`, for threads at once */
+static FILE *alone;  /* where messages go once the libraries are silenced, else NULL */
+static char *status; /* the line below all messages, or NULL */
+static GMutex lock;  /* of both, for threads at once */
+
+/* To the start of the line, and all that is on it away. */
+#define CLEAR "\r\033[K"
 
 void say_set_loudness(Loudness wanted) {
     loudness = wanted;
@@ -55,16 +60,67 @@ char *shown_name(const char *file) {
     return g_string_free(shown, FALSE);
 }
 
+char *shown_size(guint64 bytes) {
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    double size = (double)bytes;
+    gsize unit = 0;
+    for (; size >= 999.95 && unit + 1 < G_N_ELEMENTS(units); unit++)
+        size /= 1000;
+    return g_strdup_printf(unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+}
+
+/* In one call, so that the line does not flicker. */
+static void print(const char *before, const char *text) {
+    FILE *stream = alone ? alone : stderr;
+    char *all = g_strconcat(before, text, status ? status : "", NULL);
+    fputs(all, stream);
+    fflush(stream);
+    g_free(all);
+}
+
 static void say(const char *file, const char *kind, const char *format, va_list args) {
     char *text = g_strdup_vprintf(format, args), *shown = shown_name(text),
          *name = file ? shown_name(file) : NULL;
+    char *line = g_strdup_printf("imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "", shown);
     g_mutex_lock(&lock);
-    fprintf(alone ? alone : stderr, "imgtranspose: %s%s%s%s\n", kind, name ? name : "", name ? ": " : "",
-            shown);
+    print(status ? CLEAR : "", line);
     g_mutex_unlock(&lock);
     g_free(text);
     g_free(shown);
     g_free(name);
+    g_free(line);
+}
+
+void say_status(const char *line) {
+    g_mutex_lock(&lock);
+    gboolean shown = status != NULL;
+    if (g_strcmp0(line, status)) {
+        g_free(status);
+        status = g_strdup(line);
+        print(shown ? CLEAR : "", "");
+    }
+    g_mutex_unlock(&lock);
+}
+
+static int message_fd(void) {
+    g_mutex_lock(&lock);
+    int fd = alone ? fileno(alone) : STDERR_FILENO;
+    g_mutex_unlock(&lock);
+    return fd;
+}
+
+gboolean say_on_terminal(void) {
+    const char *kind = g_getenv("TERM");
+    return kind && strcmp(kind, "dumb") && isatty(message_fd());
+}
+
+int say_columns(void) {
+    struct winsize size;
+    const char *columns = g_getenv("COLUMNS");
+    gint64 number = columns ? g_ascii_strtoll(columns, NULL, 10) : 0;
+    if (!ioctl(message_fd(), TIOCGWINSZ, &size) && size.ws_col)
+        return size.ws_col;
+    return number > 0 && number < 10000 ? (int)number : 80;
 }
 
 void say_error(const char *file, const char *format, ...) {
@@ -79,6 +135,14 @@ void say_warning(const char *file, const char *format, ...) {
     va_start(args, format);
     if (loudness > QUIET)
         say(file, "warning: ", format, args);
+    va_end(args);
+}
+
+void say_result(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (loudness > QUIET)
+        say(NULL, "", format, args);
     va_end(args);
 }
 

@@ -19,9 +19,23 @@ void say_error(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_warning(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void say_note(const char *file, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* The end of a run: shown as warnings are, without being called one. */
+void say_result(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/* A line that stays below all messages until it is replaced; NULL removes it. */
+void say_status(const char *line);
+
+/* Whether messages go to a terminal that can take lines back, and how wide it is now: as it says, or as
+ * COLUMNS does. */
+gboolean say_on_terminal(void);
+int say_columns(void);
+
 /* From now on only the messages from here reach stderr, since some libraries print there by themselves.
  * They still may when verbose. */
 void say_alone(void);
+
+/* A number of bytes as people read it, "1.2 GB". Free it with g_free(). */
+char *shown_size(guint64 bytes);
 
 /* A name or text as it can be shown on one line. Free it with g_free(). */
 char *shown_name(const char *file);

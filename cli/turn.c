@@ -12,6 +12,7 @@
 #include "input_file.h"
 #include "job.h"
 #include "journal.h"
+#include "progress.h"
 #include "report.h"
 #include "say.h"
 #include "temporary.h"
@@ -123,7 +124,7 @@ static gboolean take_memory(Job *job, GError **error) {
     if (job->options->in_place)
         bytes += reader->held; /* the copy, which is decoded as the original was */
     cores_leave(job->options->cores);
-    gboolean taken = !bytes || budget_take(job->options->budget, bytes, job->cancel);
+    gboolean taken = !bytes || budget_take(job->options->budget, bytes, job->options->stop);
     cores_join(job->options->cores);
     if (!taken)
         return fault(error, STATUS_SIGNAL, "interrupted");
@@ -172,6 +173,17 @@ static gboolean copy_bytes(FILE *from, FILE *to, GError **error) {
     return !ferror(from) || system_fault(error, "read it", errno);
 }
 
+static double seconds_since(gint64 moment) {
+    return (double)(g_get_monotonic_time() - moment) * 1e-6;
+}
+
+static gboolean write_band(Job *job, Writer *writer, const TtImage *band, GError **error) {
+    gint64 started = g_get_monotonic_time();
+    gboolean written = writer->format->write_rows(writer, band, error);
+    job->outcome->encode += seconds_since(started);
+    return written;
+}
+
 static gboolean write_rows(Job *job, Writer *writer, GError **error) {
     TtImage band;
     for (guint pass = 0; pass < writer->passes; pass++) {
@@ -179,11 +191,14 @@ static gboolean write_rows(Job *job, Writer *writer, GError **error) {
             return fault(error, STATUS_FAILED, "cannot be read once more: free memory");
         do
             if (!turned_next(job->turned, &band, error) ||
-                (band.height && !writer->format->write_rows(writer, &band, error)))
+                (band.height && !write_band(job, writer, &band, error)))
                 return FALSE;
         while (band.height);
     }
-    return !writer->format->finish || writer->format->finish(writer, error);
+    gint64 started = g_get_monotonic_time();
+    gboolean finished = !writer->format->finish || writer->format->finish(writer, error);
+    job->outcome->encode += seconds_since(started);
+    return finished;
 }
 
 static gboolean write_turned(Job *job, GError **error) {
@@ -208,7 +223,14 @@ static gboolean write_turned(Job *job, GError **error) {
 static gboolean verify_if_wanted(Job *job, GError **error) {
     gboolean in_place = job->options->in_place && !job->options->no_verify;
     gboolean wanted = in_place || (job->reader->may_change && !nothing_to_do(job));
-    return !wanted || verify(job, error);
+    if (job->turned) /* which verification may use once more */
+        turned_seconds(job->turned, &job->outcome->decode, &job->outcome->pixels);
+    if (!wanted)
+        return TRUE;
+    gint64 started = g_get_monotonic_time();
+    gboolean good = verify(job, error);
+    job->outcome->verify = seconds_since(started);
+    return good;
 }
 
 static void note_sizes(Job *job) {
@@ -297,14 +319,6 @@ static gboolean write_output(Job *job, GError **error) {
            tell_intent(job, error) && commit(job, error);
 }
 
-static void tell_done(const Job *job) {
-    char *output = shown_name(job->task->output);
-    say_note(job->task->input, "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s",
-             job->reader->shape.width, job->reader->shape.height,
-             nothing_to_do(job) ? "nothing to turn, copied" : tt_orientation_name(job->turn), output);
-    g_free(output);
-}
-
 static gboolean open_input(Job *job, GError **error) {
     const char *path = job->task->input;
     if (temporary_is(path))
@@ -314,6 +328,7 @@ static gboolean open_input(Job *job, GError **error) {
     if (job->options->in_place && !S_ISREG(job->info.st_mode))
         return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");
     job->outcome->bytes_in = (guint64)job->info.st_size;
+    progress_take_up(job->options->watching, path, fileno(job->input));
     return TRUE;
 }
 
@@ -359,8 +374,21 @@ static gboolean turn_job(Job *job, GError **error) {
     job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
     if (!nothing_to_do(job) && !job->reader->by_itself)
         job->outcome->backend = backend_of(job->options);
-    tell_done(job);
     return TRUE;
+}
+
+/* "5 x 3, rot90 -> out.png by avx2 in 0.12 s, 3.4 Mpx/s". */
+static void tell_done(const Job *job) {
+    const Outcome *outcome = job->outcome;
+    double pixels = (double)outcome->width * (double)outcome->height * (double)job->reader->pages;
+    char *output = shown_name(job->task->output);
+    say_note(job->task->input,
+             "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s -> %s%s%s in %.2f s, %.1f Mpx/s", outcome->width,
+             outcome->height,
+             outcome->kind == OUTCOME_COPIED ? "nothing to turn, copied" : tt_orientation_name(outcome->turn),
+             output, outcome->backend ? " by " : "", outcome->backend ? outcome->backend : "",
+             outcome->seconds, pixels / MAX(outcome->seconds, 1e-6) * 1e-6);
+    g_free(output);
 }
 
 gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, Outcome *outcome,
@@ -371,15 +399,19 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
     gint64 started = g_get_monotonic_time();
     outcome->operation = task->operation;
     gboolean done = turn_job(&job, error);
+    outcome->seconds = seconds_since(started);
+    if (done && (outcome->kind == OUTCOME_TURNED || outcome->kind == OUTCOME_COPIED))
+        tell_done(&job);
     output_file_close(&job.output);
     if (job.turned)
         turned_free(job.turned);
     if (job.reader)
         job.reader->format->close(job.reader);
-    if (job.input)
+    if (job.input) {
+        progress_put_down(options->watching, fileno(job.input));
         fclose(job.input);
+    }
     if (job.memory)
         budget_give(job.options->budget, job.memory);
-    outcome->seconds = (double)(g_get_monotonic_time() - started) * 1e-6;
     return done;
 }

@@ -32,6 +32,8 @@ struct Turned {
     GError *fault; /* of that move */
     TtImage moved;
     gsize moved_to; /* row of the source, or of the result */
+
+    gint64 reading_time, turning_time; /* but for the walk that is still there */
 };
 
 static gsize row_bytes(const TtImage *image) {
@@ -88,8 +90,18 @@ static gboolean start_page(Turned *t, GError **error) {
     return t->walk != NULL;
 }
 
+static void add_walk(const Turned *t, gint64 *reading, gint64 *turning) {
+    gint64 of_walk[2];
+    if (!t->walk)
+        return;
+    walk_spent(t->walk, &of_walk[0], &of_walk[1]);
+    *reading += of_walk[0];
+    *turning += of_walk[1];
+}
+
 static void end_page(Turned *t) {
     beside_wait(&t->moving);
+    add_walk(t, &t->reading_time, &t->turning_time);
     g_clear_error(&t->fault);
     g_clear_pointer(&t->walk, walk_free);
     g_clear_pointer(&t->frame, tt_frame_free);
@@ -134,6 +146,13 @@ TtImage turned_shape(const Turned *t) {
     return t->result;
 }
 
+void turned_seconds(const Turned *t, double *reading, double *turning) {
+    gint64 times[] = {t->reading_time, t->turning_time};
+    add_walk(t, &times[0], &times[1]);
+    *reading += (double)times[0] * 1e-6;
+    *turning += (double)times[1] * 1e-6;
+}
+
 char *turned_way(const Turned *t) {
     gsize bytes, pieces;
     if (t->frame)
@@ -151,15 +170,19 @@ char *turned_way(const Turned *t) {
 
 static void put(gpointer data) {
     Turned *t = data;
+    gint64 started = g_get_monotonic_time();
     if (tt_frame_put(t->frame, &t->moved, 0, t->moved_to))
         library_fault(&t->fault);
+    t->turning_time += g_get_monotonic_time() - started;
 }
 
 static void take(gpointer data) {
     Turned *t = data;
+    gint64 started = g_get_monotonic_time();
     TtRect rows = {0, t->moved_to, t->result.width, t->moved.height};
     if (tt_frame_read(t->frame, rows, &t->moved))
         library_fault(&t->fault);
+    t->turning_time += g_get_monotonic_time() - started;
 }
 
 static gboolean end_move(Turned *t, GError **error) {
@@ -182,8 +205,11 @@ static gboolean start_move(Turned *t, void (*move)(gpointer), const TtImage *ban
 
 static gboolean read_band(Turned *t, gsize y, const TtImage *band, GError **error) {
     TtRect r = {0, y + t->page * t->reader->shape.height, band->width, band->height};
-    return t->reader->anywhere ? t->reader->format->read_rect(t->reader, r, band, error)
-                               : t->reader->format->read_rows(t->reader, band, error);
+    gint64 started = g_get_monotonic_time();
+    gboolean good = t->reader->anywhere ? t->reader->format->read_rect(t->reader, r, band, error)
+                                        : t->reader->format->read_rows(t->reader, band, error);
+    t->reading_time += g_get_monotonic_time() - started;
+    return good;
 }
 
 /* A band is put while the next one is read. */

@@ -33,6 +33,9 @@ gboolean turned_next(Turned *turned, TtImage *band, GError **error);
  * too little memory. */
 gboolean turned_rewind(Turned *turned);
 
+/* Adds the seconds that were spent on reading rows and on turning them, so far, to both. */
+void turned_seconds(const Turned *turned, double *reading, double *turning);
+
 void turned_free(Turned *turned);
 
 #endif

@@ -60,6 +60,7 @@ struct Walk {
     gsize *free_cells, n_free;
     gsize turned[SLOTS]; /* blocks of each piece that are in their cells */
     gsize first_piece;   /* that has cells */
+    gint64 reading_time, turning_time;
     Buffer buffers[WALK_BUFFERS];
     gboolean stopping, failed;
     GError *fault;
@@ -218,8 +219,10 @@ static gboolean turn_one(Walk *w) {
         return FALSE;
     buffer->state = TURNING;
     g_mutex_unlock(&w->lock);
+    gint64 started = g_get_monotonic_time();
     gboolean good = turn_block(w, buffer, &error);
     g_mutex_lock(&w->lock);
+    w->turning_time += g_get_monotonic_time() - started;
     if (!good)
         fail(w, error);
     buffer->state = FREE;
@@ -276,6 +279,7 @@ static gboolean read_on(Walk *w) {
     g_mutex_unlock(&w->lock);
 
     gsize slot = w->reading % SLOTS;
+    gint64 started = g_get_monotonic_time();
     gboolean good = read_block(w, &piece, buffer ? buffer->memory : NULL, &error);
     if (++w->reading_block == piece.blocks) {
         w->reading++;
@@ -283,6 +287,7 @@ static gboolean read_on(Walk *w) {
     }
     good = good && check_end(w, &error);
     g_mutex_lock(&w->lock);
+    w->reading_time += g_get_monotonic_time() - started;
     if (!good)
         fail(w, error);
     if (buffer)
@@ -423,6 +428,13 @@ Walk *walk_new(Reader *reader, gsize page, TtOrientation turn, const Options *op
         return w;
     walk_free(w);
     return NULL;
+}
+
+void walk_spent(Walk *w, gint64 *reading, gint64 *turning) {
+    g_mutex_lock(&w->lock);
+    *reading = w->reading_time;
+    *turning = w->turning_time;
+    g_mutex_unlock(&w->lock);
 }
 
 void walk_free(Walk *w) {

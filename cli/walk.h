@@ -32,6 +32,9 @@ gboolean walk_next(Walk *walk, TtImage *rows, GError **error);
 /* The pieces that the source is cut into, and the bytes of the largest. */
 gsize walk_pieces(const Walk *walk, gsize *bytes);
 
+/* The microseconds that were spent on reading and on turning, so far. */
+void walk_spent(Walk *walk, gint64 *reading, gint64 *turning);
+
 void walk_free(Walk *walk);
 
 #endif
