@@ -16,6 +16,7 @@
 typedef struct {
     const GPtrArray *tasks; /* or NULL: */
     Tasks *arriving;
+    gboolean any; /* of those there were, if only for another shard */
     const Options *options;
     const volatile int *cancel;
     int gpus; /* to share the files out among; 0: none, or one was named */
@@ -42,7 +43,7 @@ static void finish(Batch *batch, const Task *task, Outcome *outcome, const GErro
     if (error) {
         outcome->kind = OUTCOME_FAILED;
         outcome->message = g_strdup(error->message);
-        char *line = task->input ? NULL : g_strdup_printf("line %" G_GUINT64_FORMAT, task->line);
+        char *line = task->line ? g_strdup_printf("line %" G_GUINT64_FORMAT, task->line) : NULL;
         say_error(task->input ? task->input : line, "%s", error->message);
         g_free(line);
     }
@@ -160,7 +161,8 @@ static Status status_of(const Batch *batch) {
     guint ignored = batch->tally.files[OUTCOME_IGNORED], ended = count_files(&batch->tally);
     if (*batch->options->stop)
         return STATUS_SIGNAL + *batch->options->stop;
-    if (ignored == ended && (ended || !batch->tasks)) {
+    gboolean any = batch->tasks ? !ended || ended > ignored || batch->options->shard.count : batch->any;
+    if (!any) {
         say_error(NULL, batch->tasks ? "no picture was found" : "no task was given");
         return STATUS_NO_INPUT;
     }
@@ -208,7 +210,7 @@ Status batch_run(const GPtrArray *tasks, const Options *options, const volatile 
     run_workers(&batch, jobs);
     progress_end(shared.watching);
     if (batch.arriving)
-        tasks_close(batch.arriving);
+        batch.any = tasks_close(batch.arriving);
     cores_free(shared.cores);
     budget_free(shared.budget);
     g_mutex_clear(&batch.lock);

@@ -33,7 +33,7 @@ struct Tasks {
     int fd;
     GByteArray *text;
     guint used; /* of it, by lines */
-    gboolean ended;
+    gboolean ended, any;
     guint64 line;
     GMutex lock; /* of live */
     GCond done;
@@ -59,7 +59,8 @@ Tasks *tasks_open(const Options *options, GError **error) {
     return tasks;
 }
 
-void tasks_close(Tasks *tasks) {
+gboolean tasks_close(Tasks *tasks) {
+    gboolean any = tasks->any;
     if (tasks->fd != STDIN_FILENO)
         close(tasks->fd);
     g_byte_array_unref(tasks->text);
@@ -68,6 +69,7 @@ void tasks_close(Tasks *tasks) {
     g_cond_clear(&tasks->done);
     g_free(tasks->here);
     g_free(tasks);
+    return any;
 }
 
 /* ---- Lines -------------------------------------------------------------------------------------------- */
@@ -333,6 +335,7 @@ static Task *draw(Tasks *tasks, const volatile int *cancel) {
     while (!task && (line = next_line(tasks, cancel, &length, &error))) {
         if (line[strspn(line, " \t\r")])
             task = new_task(tasks, line, length);
+        tasks->any |= task != NULL;
         if (task && !task->problem && !shard_has(&tasks->options->shard, task->input))
             g_clear_pointer(&task, task_free);
         g_free(line);
@@ -340,6 +343,7 @@ static Task *draw(Tasks *tasks, const volatile int *cancel) {
     if (error && !task) {
         task = g_new0(Task, 1);
         trouble(task, "%s", error->message);
+        tasks->any = TRUE;
     }
     g_clear_error(&error);
     if (task && !task->problem)

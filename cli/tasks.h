@@ -17,7 +17,7 @@ typedef struct Tasks Tasks;
 
 /* Opens options->tasks, which stay the caller's. NULL if it cannot be read. */
 Tasks *tasks_open(const Options *options, GError **error);
-void tasks_close(Tasks *tasks);
+gboolean tasks_close(Tasks *tasks); /* whether there was any task, of whichever shard */
 
 /* The next task, as soon as its line is there, for any thread. It waits for earlier ones that read what this
  * one writes, or write what it touches: lines do what they would do one after another. What is wrong with a
