@@ -63,9 +63,9 @@ class CommandTest(unittest.TestCase):
     def run_command(self, *arguments, command=COMMAND, **options):
         return subprocess.run([command, *arguments], capture_output=True, cwd=self.folder, timeout=120, **options)
 
-    def succeeds(self, *arguments):
+    def succeeds(self, *arguments, **options):
         """And says nothing, but for the summary of several files."""
-        result = self.run_command(*arguments)
+        result = self.run_command(*arguments, **options)
         said = re.sub(rb"^imgtranspose: \d+ files, .*: (\d+ (turned|copied|unchanged|skipped)(, )?)+\n\Z", b"",
                       result.stderr)
         self.assertEqual((result.returncode, said), (0, b""), arguments)

@@ -46,8 +46,7 @@ class Lists(TaskTest):
 
     def test_from_a_file_and_into_a_report(self):
         self.write("list", b'{"op":"rot90","in":"a.pgm","out":"x.pgm"}\r\n\n  \n{"in":"b.pgm","out":"y.pgm","op":"auto"}')
-        run = self.run_command("--tasks", "list", "--report", "report")
-        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b"", b""))
+        self.assertEqual(self.succeeds("--tasks", "list", "--report", "report").stdout, b"")
         answers = [json.loads(line) for line in self.read("report").splitlines()]
         self.assertEqual([answer.get("line") for answer in sorted(answers, key=lambda a: a.get("line", 9))], [1, 4, None])
         self.assertEqual((self.read("x.pgm"), self.read("y.pgm")), (rot90(pgm(b"a.pgm")), pgm(b"b.pgm")))
