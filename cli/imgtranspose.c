@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "benchmark/benchmark.h"
 #include "dry_run.h"
+#include "help.h"
 #include "options.h"
 #include "plan.h"
 #include "process.h"
@@ -26,8 +27,13 @@ int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
     if (!options_parse(&options, argc, argv, &error))
         goto out;
-    if (options.help || options.version) {
-        options.help ? options_print_help() : options_print_version(options.verbose);
+    if (options.help || options.help_all || options.version) {
+        if (options.help_all)
+            help_print_all();
+        else if (options.help)
+            help_print();
+        else
+            help_print_version(options.verbose);
         flush_stdout(&error);
         goto out;
     }

@@ -325,6 +325,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, NULL, NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose, NULL, NULL},
         {"help", 'h', 0, G_OPTION_ARG_NONE, &options->help, NULL, NULL},
+        {"help-all", 0, 0, G_OPTION_ARG_NONE, &options->help_all, NULL, NULL},
         {"version", 0, 0, G_OPTION_ARG_NONE, &options->version, NULL, NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->inputs, NULL, NULL},
         {NULL, 0, 0, 0, NULL, NULL, NULL},
@@ -341,7 +342,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         (*error)->code = STATUS_USAGE;
         g_prefix_error(error, "cannot read the command line (see --help): ");
     }
-    if (!parsed || options->help || options->version)
+    if (!parsed || options->help || options->help_all || options->version)
         return parsed;
     if (options->backends)
         options->backend = options->backends[g_strv_length(options->backends) - 1];
@@ -376,72 +377,4 @@ void options_clear(Options *options) {
     g_free(options->backup);
     g_free(options->report);
     g_free(options->resume);
-}
-
-void options_print_help(void) {
-    g_print("%s", "imgtranspose turns images by exact moves of pixels and keeps all else.\n"
-                  "\n"
-                  "  imgtranspose OPERATION... -o FILE | -d DIR | --in-place [OPTIONS] INPUT...\n"
-                  "\n"
-                  "  imgtranspose -o out.png scan.png               rows become columns\n"
-                  "  imgtranspose --rotate 90 -d turned *.png       many files into a folder\n"
-                  "  imgtranspose --auto-orient --in-place a.png    upright by its tag, replaced\n"
-                  "\n"
-                  "Operations, composed from left to right; rotations are clockwise:\n"
-                  "  A B   --transpose  A C    --rotate 90   C A    --rotate 180       D C\n"
-                  "  C D                B D    (or right)    D B                       B A\n"
-                  "       --transverse  D B    --rotate 270  B D    --flip horizontal  B A\n"
-                  "                     C A    (or left)     A C                       D C\n"
-                  "      --auto-orient  by the tag alone            --flip vertical    C D\n"
-                  "                                                                    A B\n"
-                  "The picture is turned as it is seen: its orientation tag is applied first and\n"
-                  "becomes 1. With --stored the stored pixels are turned and the tag stays.\n"
-                  "\n"
-                  "Destination (-d and --in-place need a named operation):\n"
-                  "  -o, --output FILE    for one input; without an operation: --transpose\n"
-                  "  -d, --directory DIR  outputs have the inputs' names, in this folder\n"
-                  "      --in-place       replace each input by its synced and verified turn\n"
-                  "      --overwrite      replace outputs that exist\n"
-                  "Formats:\n"
-                  "      --strip          drop all that is not needed to show the picture\n"
-                  "      --png-level N    0 to 9: as small as libpng makes it at this level\n"
-                  "      --png-filter NAME  none, sub, up, average, paeth or adaptive\n"
-                  "      --jpeg NAME      lossless (or fail), trim, reencode, or tag alone\n"
-                  "      --raw WxHxBYTES  inputs and outputs are bare rows of pixels\n"
-                  "Limits:\n"
-                  "  -j, --jobs N         at most N files at once; otherwise as many as cores\n"
-                  "      --memory-limit SIZE   most memory for pictures, as 2G\n"
-                  "      --threads N, --backend NAME   at most N threads; see -v --version\n"
-                  "      --device N       which GPU, from 0, with --backend cuda\n"
-                  "Speed of this machine, without inputs:\n"
-                  "      --benchmark[=full]  turns beside copies: 20 seconds, or minutes for all;\n"
-                  "           with --threads, --backend NAME[,NAME...], --report FILE|- (JSON)\n"
-                  "What became of each file, as lines of JSON:\n"
-                  "      --report FILE|-  append them to a file    --checksum  with SHA-256\n"
-                  "  -q, --quiet  errors only     -v, --verbose  what is done     --version\n"
-                  "\n"
-                  "Status: 0 all done, 1 some files failed and the rest are done, 2 usage,\n"
-                  "3 no input, 4 no such device, 130 or 143 stopped by a signal.\n");
-}
-
-void options_print_version(gboolean verbose) {
-    g_print("imgtranspose %s\n", tt_version());
-    if (!verbose)
-        return;
-    g_print("formats:");
-    const Format *format, *last = NULL;
-    for (gsize i = 0; (format = format_at(i)); last = format, i++)
-        if (format->description && (!last || format->description != last->description))
-            g_print("%s %s", last ? "," : "", format->description());
-    g_print("\nbackends:");
-    for (gsize i = 0; tt_backend_name(i); i++)
-        g_print("%s %s%s", i ? "," : "", tt_backend_name(i),
-                tt_backend_check(tt_backend_name(i)) ? " (not on this machine)" : "");
-    g_print("\n");
-    char about[200];
-    int gpus = 0;
-    while (!tt_device_describe(gpus, about, sizeof(about)))
-        g_print("GPU %d: %s\n", gpus++, about);
-    if (!gpus)
-        g_print("GPU: %s\n", tt_last_error());
 }

@@ -69,7 +69,7 @@ typedef struct {
     char *resume; /* the report of earlier runs, or NULL */
 
     ProgressWhen progress;
-    gboolean quiet, verbose, help, version;
+    gboolean quiet, verbose, help, help_all, version;
 
     /* What the files of a run share; not from the command line. */
     Cores *cores;
@@ -86,9 +86,5 @@ void options_clear(Options *options);
 
 /* The most bytes of memory for a picture: --memory-limit, or what the machine and the cgroup allow. */
 gsize options_memory(const Options *options);
-
-/* The texts of --help and --version, on stdout. */
-void options_print_help(void);
-void options_print_version(gboolean verbose);
 
 #endif
