@@ -29,7 +29,7 @@ static const char ten_options[] =
     "  -d, --directory DIR  the same names here  -j, --jobs N     files at a time\n"
     "      --in-place       replace, verified    -n, --dry-run    print the plan\n"
     "  -r, --recursive      folders as inputs    -v, --verbose    what was done\n"
-    "      --overwrite      existing outputs         --report FILE  a line of JSON a file\n"
+    "      --overwrite      existing outputs         --report FILE  JSON lines\n"
     "\n"
     "All options: --help-all. Whatever else: man imgtranspose.\n";
 
