@@ -18,7 +18,7 @@
 enum { INTERVAL = G_TIME_SPAN_SECOND / 10, QUIET_START = G_TIME_SPAN_SECOND / 2 };
 
 typedef struct {
-    char *name;
+    const char *name;
     int input;
     guint64 size;
 } InHand;
@@ -37,11 +37,6 @@ struct Progress {
     guint64 bytes;
     guint64 all_bytes; /* 0 until all inputs were looked at */
 };
-
-static void free_in_hand(gpointer data) {
-    g_free(((InHand *)data)->name);
-    g_free(data);
-}
 
 /* ---- The line ----------------------------------------------------------------------------------------- */
 
@@ -92,46 +87,59 @@ static void add_bar(GString *line, double share, int width) {
     g_string_append(line, "]  ");
 }
 
-static char *fit_and_free(char *text, int columns) {
-    char *fitting = progress_fit(text, columns);
-    g_free(text);
-    return fitting;
+static char *if_it_fits(char *text, int columns) {
+    if (text_columns(text) > columns)
+        *text = 0;
+    return text;
 }
 
-/* With the lock held. */
-static char *make_line(const Progress *p, int columns) {
-    if (*p->stop)
-        return fit_and_free(
-            g_strdup_printf("ending the %u files in hand; Ctrl-C again gives them up", p->in_hand->len),
-            columns);
-    GString *line = g_string_new(NULL);
-    guint64 bytes = bytes_now(p);
-    double seconds = (double)(g_get_monotonic_time() - p->started) * 1e-6;
-    double share = p->all_bytes ? MIN((double)bytes / (double)p->all_bytes, 1.0) : 0;
+static void add_share(GString *line, double share, int columns) {
+    if (columns >= 70)
+        add_bar(line, share, columns / 6);
+    g_string_append_printf(line, "%3.0f%%  ", share * 100);
+}
+
+static void add_rates(GString *line, guint64 bytes, guint64 all, double seconds) {
     double rate = seconds > 0 ? (double)bytes / seconds : 0;
     char *size = shown_size(bytes), *a_second = shown_size((guint64)rate);
-    if (p->all_bytes && columns >= 70)
-        add_bar(line, share, columns / 6);
-    if (p->all_bytes)
-        g_string_append_printf(line, "%3.0f%%  ", share * 100);
-    if (p->tasks)
-        g_string_append_printf(line, "%u/%u files  %s  %s/s", p->files, p->tasks->len, size, a_second);
-    else
-        g_string_append_printf(line, "%u files  %s  %s/s", p->files, size, a_second);
-    if (p->all_bytes && rate > 0) {
-        char *left = span(((double)p->all_bytes - (double)bytes) / rate);
+    g_string_append_printf(line, "  %s  %s/s", size, a_second);
+    if (all && rate > 0) {
+        char *left = span(((double)all - (double)MIN(bytes, all)) / rate);
         g_string_append_printf(line, "  %s left", left);
         g_free(left);
     }
+    g_free(size);
+    g_free(a_second);
+}
+
+static void add_name(GString *line, const Progress *p, int columns) {
     const InHand *oldest = p->in_hand->len ? p->in_hand->pdata[0] : NULL;
     char *shown = shown_name(oldest ? oldest->name : "");
     char *name = progress_fit(shown, columns - text_columns(line->str) - 2);
     g_string_append_printf(line, "%s%s", *name ? "  " : "", name);
     g_free(shown);
     g_free(name);
-    g_free(size);
-    g_free(a_second);
-    return fit_and_free(g_string_free(line, FALSE), columns);
+}
+
+/* With the lock held. On a narrow terminal there is only what matters most. */
+static char *make_line(const Progress *p, int columns) {
+    enum { NARROW = 60 };
+    GString *line = g_string_new(NULL);
+    if (*p->stop) {
+        g_string_printf(line, "ending %u files; Ctrl-C again gives them up", p->in_hand->len);
+        return if_it_fits(g_string_free(line, FALSE), columns);
+    }
+    guint64 bytes = bytes_now(p);
+    if (p->all_bytes)
+        add_share(line, MIN((double)bytes / (double)p->all_bytes, 1.0), columns);
+    if (p->tasks)
+        g_string_append_printf(line, "%u/%u files", p->files, p->tasks->len);
+    else
+        g_string_append_printf(line, "%u files", p->files);
+    if (columns >= NARROW)
+        add_rates(line, bytes, p->all_bytes, (double)(g_get_monotonic_time() - p->started) * 1e-6);
+    add_name(line, p, columns);
+    return if_it_fits(g_string_free(line, FALSE), columns);
 }
 
 /* ---- The thread --------------------------------------------------------------------------------------- */
@@ -175,7 +183,7 @@ Progress *progress_begin(const Options *options, const GPtrArray *tasks) {
     p->stop = options->stop;
     p->at_once = options->progress == PROGRESS_ALWAYS;
     p->started = g_get_monotonic_time();
-    p->in_hand = g_ptr_array_new_with_free_func(free_in_hand);
+    p->in_hand = g_ptr_array_new_with_free_func(g_free);
     g_mutex_init(&p->lock);
     g_cond_init(&p->ended);
     p->thread = g_thread_try_new("progress", draw, p, NULL);
@@ -201,21 +209,22 @@ void progress_end(Progress *p) {
 
 void progress_take_up(Progress *p, const char *name, int input) {
     struct stat info;
-    if (!p || fstat(input, &info))
+    if (!p)
         return;
     InHand *file = g_new(InHand, 1);
-    *file = (InHand){g_strdup(name), input, (guint64)info.st_size};
+    gboolean known = !fstat(input, &info) && S_ISREG(info.st_mode);
+    *file = (InHand){name, known ? input : -1, known ? (guint64)info.st_size : 0};
     g_mutex_lock(&p->lock);
     g_ptr_array_add(p->in_hand, file);
     g_mutex_unlock(&p->lock);
 }
 
-void progress_put_down(Progress *p, int input) {
+void progress_put_down(Progress *p, const char *name) {
     if (!p)
         return;
     g_mutex_lock(&p->lock);
     for (guint i = 0; i < p->in_hand->len; i++)
-        if (((InHand *)p->in_hand->pdata[i])->input == input) {
+        if (((InHand *)p->in_hand->pdata[i])->name == name) {
             g_ptr_array_remove_index(p->in_hand, i);
             break;
         }

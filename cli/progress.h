@@ -16,9 +16,10 @@ typedef struct Progress Progress;
 Progress *progress_begin(const Options *options, const GPtrArray *tasks);
 void progress_end(Progress *progress);
 
-/* A file is in hand: `input` stays open until it no longer is, and is looked at to see how much was read. */
+/* A file is in hand. Name and input stay until it no longer is; how much was read of the input is looked at,
+ * if it is not -1. */
 void progress_take_up(Progress *progress, const char *name, int input);
-void progress_put_down(Progress *progress, int input);
+void progress_put_down(Progress *progress, const char *name);
 
 /* One file more is done, whatever became of it. */
 void progress_count(Progress *progress, guint64 bytes);

@@ -408,7 +408,7 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
     if (job.reader)
         job.reader->format->close(job.reader);
     if (job.input) {
-        progress_put_down(options->watching, fileno(job.input));
+        progress_put_down(options->watching, task->input);
         fclose(job.input);
     }
     if (job.memory)

@@ -583,9 +583,7 @@ class Talk(CommandTest):
         for flag in ("--help", "-h"):
             result = self.run_command(flag)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
-            for line in result.stdout.decode().split("\n"):
-                self.assertLessEqual(len(line), 80)
-            for option in ("--transpose", "--auto-orient", "--in-place", "--raw", "--overwrite", "--stored"):
+            for option in ("--transpose", "--auto-orient", "--in-place", "--overwrite", "--help-all"):
                 self.assertIn(option, result.stdout.decode())
         self.assertRegex(self.succeeds("--version").stdout.decode(), r"^imgtranspose \d+\.\d+\.\d+\n$")
         self.assertIn("libpng", self.succeeds("-v", "--version").stdout.decode())
