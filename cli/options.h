@@ -74,6 +74,7 @@ typedef struct {
     /* What the files of a run share; not from the command line. */
     Cores *cores;
     Budget *budget;
+    gboolean plainly;          /* read with nothing but the plain libraries: to verify what was written */
     struct Report *reporting;  /* or NULL */
     struct Journal *journal;   /* or NULL */
     struct Progress *watching; /* or NULL */

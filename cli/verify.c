@@ -64,6 +64,7 @@ static gboolean same_rows(Job *job, Turned *expected, Turned *written, GError **
  * the other. */
 static Options options_of_copy(const Job *job) {
     Options options = *job->options;
+    options.plainly = TRUE;
     if (options.memory_limit)
         options.memory_limit -= MIN(options.memory_limit - 1, job->reader->held);
     if (tt_swaps_axes(job->turn)) {

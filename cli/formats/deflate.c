@@ -243,6 +243,7 @@ static void stop_inflate(gpointer data) {
 
 static const Unpacker zlib_unpacker = {"zlib", start_inflate, unpack_zlib, stop_inflate};
 
+const Unpacker *const plain_unpacker = &zlib_unpacker;
 const Unpacker *const unpackers[] = {
 #ifdef HAVE_ISAL
     &isal_unpacker,

@@ -53,6 +53,9 @@ typedef struct {
 /* From the fastest to zlib, which is always there and last. */
 extern const Unpacker *const unpackers[];
 
+/* That of zlib, which everybody has. */
+extern const Unpacker *const plain_unpacker;
+
 /* The checksums of PNG and of zlib, continued from `sum`; they begin with 0 and 1. */
 guint32 deflate_crc32(guint32 sum, const guint8 *data, gsize size);
 guint32 deflate_adler32(guint32 sum, const guint8 *data, gsize size);

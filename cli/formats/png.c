@@ -61,9 +61,11 @@ static gboolean open_file(Source *s, FILE *file, GError **error) {
         return fault(
             error, STATUS_FAILED,
             "is an animated PNG, whose frames a turn of its first would lose: turn the frames apart");
-    s->png = png_reader_open(
-        &(PngReaderOptions){.input = &s->input, .pixels = s->chunks.pixels, .cores = s->options->cores},
-        error);
+    s->png = png_reader_open(&(PngReaderOptions){.input = &s->input,
+                                                 .pixels = s->chunks.pixels,
+                                                 .cores = s->options->cores,
+                                                 .plainly = s->options->plainly},
+                             error);
     return s->png != NULL;
 }
 

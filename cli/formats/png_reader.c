@@ -221,10 +221,11 @@ static gboolean start_pixels(PngReader *r, GError **error) {
     if (setjmp(png_jmpbuf(r->png)))
         return damaged(r, error);
     const PngReaderOptions *o = &r->options;
+    const Unpacker *unpacker = o->plainly ? plain_unpacker : NULL;
     r->feed.source =
-        png_inflate_new(&(PngInflateOptions){o->input, o->pixels, bytes, o->cores, NULL, o->trusting});
+        png_inflate_new(&(PngInflateOptions){o->input, o->pixels, bytes, o->cores, unpacker, o->trusting});
     const TtImage *shape = &r->header.shape;
-    if (!r->header.interlaced)
+    if (!r->header.interlaced && !o->plainly)
         r->feed.unfilter =
             png_unfilter_new((gsize)shape->pitch, MAX(shape->channels * shape->sample_bits / 8, 1));
     png_set_interlace_handling(r->png);

@@ -32,6 +32,7 @@ typedef struct {
     PngPixels pixels;
     Cores *cores;      /* may be NULL */
     gboolean trusting; /* no checksum is looked at */
+    gboolean plainly;  /* by zlib and libpng alone */
     /* Of a caller who wants more of libpng than bare pixels; NULL otherwise, and libpng then looks at no
      * other chunk. `before`: no byte is read yet. `after`: all that is in front of the pixels is read; what
      * to convert them to can be set now. Errors of libpng may pass through both. */
