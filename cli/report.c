@@ -61,6 +61,10 @@ Report *report_begin(const char *path, GError **error) {
     return report;
 }
 
+gboolean report_is_journal(const Report *report) {
+    return report && report->is_file;
+}
+
 static gboolean write_fault(const Report *report, int number, GError **error) {
     return fault(error, STATUS_FAILED, "the report %s could not be written: %s", report->path,
                  g_strerror(number));
@@ -210,8 +214,6 @@ gboolean report_file(Report *report, const Task *task, const Outcome *outcome, G
 
 gboolean report_intent(Report *report, const Task *task, TtOrientation operation, const struct stat *file,
                        const char *sha256, const struct stat *original, GError **error) {
-    if (!report->is_file)
-        return TRUE;
     JsonObject *object = new_event("intent");
     add_name(object, "output", task->output);
     json_object_set_string_member(object, "operation", tt_orientation_name(operation));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The report: JSON, one object a line, appended as soon as it is known. A line is written by one call, so
- * that several runs may share a file, and reports may be joined one behind the other.
+ * that several runs on one machine may share a file, and reports may be joined one behind the other.
  *
  * Each object says by "event" what it is:
  *
@@ -30,12 +30,15 @@ Report *report_begin(const char *path, GError **error);
 /* FALSE, with error set, if a line could not be written since it began. NULL is allowed. */
 gboolean report_end(Report *report, GError **error);
 
+/* Whether it can be read again. NULL is none. */
+gboolean report_is_journal(const Report *report);
+
 /* From any thread. On failure the line may be missing, and the next one is whole all the same. */
 gboolean report_file(Report *report, const Task *task, const Outcome *outcome, GError **error);
 gboolean report_summary(Report *report, const Tally *tally, double seconds, int status, GError **error);
 
 /* In place: the finished file `file`, of this checksum, is about to replace `original` under the task's
- * output. On return the disk has the line. Nothing is written where nobody can read it again. */
+ * output. On return the disk has the line. Only of a report that is a journal. */
 gboolean report_intent(Report *report, const Task *task, TtOrientation operation, const struct stat *file,
                        const char *sha256, const struct stat *original, GError **error);
 

@@ -283,7 +283,7 @@ static gboolean tell_intent(Job *job, GError **error) {
     job->outcome->bytes_out = (guint64)finished.st_size;
     if (!note_checksums(job, error))
         return FALSE;
-    if (!options->in_place || !options->reporting)
+    if (!options->in_place || !report_is_journal(options->reporting))
         return TRUE;
     const char *known = job->outcome->output_sha256;
     char *sum = known ? g_strdup(known) : checksum_of(fileno(job->output.file), error);
