@@ -256,11 +256,12 @@ static const char *backend_of(const Options *options) {
     return tt_backend_name(i);
 }
 
+/* Of a pipe it is unknown: what went by is gone. */
 static gboolean note_checksums(Job *job, GError **error) {
     Outcome *outcome = job->outcome;
     if (!job->options->checksum)
         return TRUE;
-    if (!(outcome->input_sha256 = checksum_of(fileno(job->input), error)))
+    if (S_ISREG(job->info.st_mode) && !(outcome->input_sha256 = checksum_of(fileno(job->input), error)))
         return FALSE;
     if (!job->output.file)
         return (outcome->output_sha256 = g_strdup(outcome->input_sha256)) != NULL;
@@ -270,8 +271,9 @@ static gboolean note_checksums(Job *job, GError **error) {
 /* The output is as the input was in what is not its bytes: in place, or if the user wants that. */
 static gboolean dress(Job *job, GError **error) {
     const Options *options = job->options;
-    const char *like = options->in_place || options->preserve ? job->task->input : NULL;
-    return output_file_dress(&job->output, like, &job->info, options->preserve, error);
+    gboolean kept = S_ISREG(job->info.st_mode) && (options->in_place || options->preserve);
+    return output_file_dress(&job->output, kept ? job->task->input : NULL, &job->info,
+                             kept && options->preserve, error);
 }
 
 /* The output is complete: all that is to be known of it, and the intent to replace the original by it. */
@@ -297,7 +299,8 @@ static gboolean commit(Job *job, GError **error) {
     const Options *options = job->options;
     gboolean in_place = options->in_place;
     char *backup = backup_of(job);
-    const Commit how = {.times = options->preserve ? &job->info : NULL,
+    gboolean keeps_times = options->preserve && S_ISREG(job->info.st_mode);
+    const Commit how = {.times = keeps_times ? &job->info : NULL,
                         .replace = in_place || options->overwrite,
                         .sync = in_place || options->sync,
                         .original = in_place ? &job->info : NULL,

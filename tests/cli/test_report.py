@@ -80,6 +80,15 @@ class Lines(ReportTest):
         result = self.run_command("--rotate", "90", "-o", "out.png", "--report", "-", "in.png")
         self.assertEqual([json.loads(line)["event"] for line in result.stdout.splitlines()], ["file", "summary"])
 
+    def test_what_a_pipe_does_not_have_is_left_out(self):
+        for data in (b"P5 3 2 255\nabcdef", pngs.png(5, 3)):
+            result = self.run_command("--rotate", "90", "-p", "-o", "out", "--overwrite", "--report", "-", "--checksum", "-",
+                                      input=data)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            event = json.loads(result.stdout.splitlines()[0])
+            self.assertEqual(event["output_sha256"], hashlib.sha256(self.read("out")).hexdigest())
+            self.assertFalse({"input_sha256", "bytes_in"} & set(event))
+
     def test_a_picture_is_no_report(self):
         picture = pngs.png(5, 3)
         self.write("in.png", picture)
