@@ -28,6 +28,7 @@ typedef struct {
     double decode, pixels, encode, verify; /* seconds a stage; those that overlap add up to more than all */
     double seconds;                        /* from the input's opening to the output's name */
     const char *backend;                   /* that moved the pixels; static */
+    int device;                            /* of the backend cuda, from 0 */
     char *input_sha256, *output_sha256;    /* of the files, in hexadecimal digits */
     char *message;
 } Outcome;

@@ -207,6 +207,8 @@ gboolean report_file(Report *report, const Task *task, const Outcome *outcome, G
     add_text(object, "input_sha256", outcome->input_sha256);
     add_text(object, "output_sha256", outcome->output_sha256);
     add_text(object, "backend", outcome->backend);
+    if (!g_strcmp0(outcome->backend, "cuda"))
+        json_object_set_int_member(object, "device", outcome->device);
     add_seconds(object, outcome);
     add_text(object, "message", outcome->message);
     return write_line(report, object, FALSE, error);

@@ -377,6 +377,7 @@ static gboolean turn_job(Job *job, GError **error) {
     job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
     if (!nothing_to_do(job) && !job->reader->by_itself)
         job->outcome->backend = backend_of(job->options);
+    job->outcome->device = job->options->device;
     return TRUE;
 }
 
