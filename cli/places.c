@@ -81,10 +81,10 @@ gboolean is_case_blind(const char *path) {
         folder = above;
     }
     gboolean blind = FALSE;
-    char *small = g_build_filename(folder, ".imgtranspose-XXXXXX", NULL);
+    char *small = g_build_filename(folder, ".imgtranspose-case-XXXXXX", NULL);
     int fd = mkostemp(small, O_CLOEXEC);
     if (fd >= 0) {
-        char *capital = g_build_filename(folder, ".IMGTRANSPOSE-", NULL);
+        char *capital = g_build_filename(folder, ".IMGTRANSPOSE-CASE-", NULL);
         char *other = g_strconcat(capital, small + strlen(small) - 6, NULL);
         blind = !access(other, F_OK);
         unlink(small);

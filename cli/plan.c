@@ -135,11 +135,9 @@ static gboolean check_output(Plan *plan, Task *task) {
     if (other)
         return fault(&plan->error, STATUS_USAGE, "%s and %s would both become %s: use folders of their own",
                      other->input, task->input, task->output);
-    task->exists = !stat(task->output, &info);
-    if (!task->exists) {
-        task->exists = !lstat(task->output, &info);
+    task->exists = !lstat(task->output, &info);
+    if (!task->exists || stat(task->output, &info)) /* no file, or a link to none */
         return check_capitals(plan, task);
-    }
     char *place = place_of_file(&info);
     const Task *input = g_hash_table_lookup(plan->files, place);
     g_free(place);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which files a run is about, and where their outputs go: folders, lists, shares, plans, streams.
 
-usage: test_inputs.py IMGTRANSPOSE
+usage: test_inputs.py IMGTRANSPOSE MEDDLE_LIBRARY
 """
 import hashlib
 import os
@@ -72,6 +72,18 @@ class Folders(InputTest):
         self.make(*self.NAMES)
         self.succeeds(*TURN, "--in-place", "-r", "in")
         self.holds(*self.NAMES, folder="in")
+
+    def test_what_runs_left_is_no_input(self):
+        """Backups, and temporary files of another machine, which may be at work."""
+        self.make("a.pgm", "sub/b.pgm", "c.orig")
+        left = "in/.imgtranspose-00000000-abcdef"
+        self.write(left, pgm("left"))
+        self.succeeds(*TURN, "--in-place", "--backup", ".orig", "-r", "in")
+        self.assertEqual(self.tree("in"), [b".imgtranspose-00000000-abcdef", b"a.pgm", b"a.pgm.orig", b"c.orig", b"c.orig.orig",
+                                           b"sub/b.pgm", b"sub/b.pgm.orig"])
+        self.assertEqual(self.plan("--in-place", "--backup", ".orig", "-r", "in"),
+                         [f"rot90       in/{name} -> in/{name}" for name in ("a.pgm", "c.orig", "sub/b.pgm")])
+        self.assertEqual(self.read(left), pgm("left"))
 
     def test_several_roots(self):
         self.make("a.pgm", "sub/b.pgm", folder="one")
@@ -273,6 +285,17 @@ class Plans(InputTest):
         self.refused("-r", "one", "-d", "out", says=("would both become",))
         os.remove(self.path("out/sub"))
         self.succeeds(*TURN, "-r", "one", "-d", "out")
+
+    def test_names_that_differ_in_capitals(self):
+        """They clash where the output folder does not tell them apart."""
+        self.make("Sub/x.pgm", "sub/X.pgm", "\N{LATIN SMALL LETTER U WITH DIAERESIS}", "\N{LATIN CAPITAL LETTER U WITH DIAERESIS}")
+        blind = {**os.environ, "LD_PRELOAD": os.path.abspath(sys.argv[2]), "MEDDLE_BLIND": "1"}
+        for names in (("-r", "in"), ("-r", "in", "--include", "x*")):
+            self.fails(2, *TURN, *names, "-d", "new/out", says=("capitals", "new/out"), env=blind)
+        self.succeeds(*TURN, "-r", "in/Sub", "-d", "out", env=blind)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "out"])
+        self.succeeds(*TURN, "-r", "in", "-d", "new/out")
+        self.assertEqual(len(self.tree("new/out")), 4)
 
     def test_one_input_twice(self):
         self.make("a.pgm", "sub/b.pgm")
@@ -522,4 +545,4 @@ class Streams(InputTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -208,6 +208,7 @@ requeued() {
         sleep 0.02
     done
     scontrol requeue "$id"
+    for _ in $(seq 20); do sleep 1; scontrol update "JobId=$id" StartTime=now 2>/dev/null; done # else it waits for minutes
     done_ "$id" || return 1
     grep -h -v '"intent"' "$work"/place.reports/*.ndjson | cut -c 1-40 | uniq -c
     python3 - "$work"/place.reports/*.ndjson <<'EOF'
