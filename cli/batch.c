@@ -92,7 +92,8 @@ static gpointer work(gpointer data) {
         options.device = worker % batch->gpus;
     cores_join(options.cores);
     while (!*options.stop && !g_atomic_int_get(&batch->enough) && (task = next_task(batch))) {
-        do_task(batch, task, &options);
+        if (!g_atomic_int_get(&batch->enough)) /* it may have been waited for */
+            do_task(batch, task, &options);
         if (batch->arriving)
             tasks_done(batch->arriving, task);
     }

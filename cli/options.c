@@ -241,6 +241,8 @@ static gboolean check(const Options *o, GError **error) {
         return fault(error, STATUS_USAGE, "--quiet and --verbose contradict each other");
     if (o->benchmark)
         return check_benchmark(o, error);
+    if ((o->output && !*o->output) || (o->directory && !*o->directory))
+        return fault(error, STATUS_USAGE, "the name of the output is empty: give one");
     if (destinations > 1)
         return fault(error, STATUS_USAGE, "-o, -d and --in-place exclude each other: name one destination");
     if (destinations == 0 && !o->tasks)

@@ -366,6 +366,7 @@ class Plans(InputTest):
     def test_usage(self):
         self.make("a.pgm", folder=".")
         for arguments, says in ((("--overwrite", "--skip-existing", "-d", "out"), "contradict"),
+                                (("-o", ""), "empty"), (("-d", ""), "empty"),
                                 (("--skip-existing", "--in-place"), "--skip-existing"),
                                 (("--shard", "0/2", "--in-place"), "--report"),
                                 (("--shard", "2/2", "-d", "out"), "2/2"), (("--shard", "/2", "-d", "out"), "/2"),
