@@ -129,12 +129,12 @@ static int move_into_place(const OutputFile *output, gboolean replace) {
 
 /* The name itself must survive a power cut too. File systems that cannot sync a folder say EINVAL, and a
  * folder that may be written but not read cannot be opened. */
-static gboolean sync_folder(const char *path, GError **error) {
+gboolean output_file_sync_name(const char *path, GError **error) {
     char *folder = g_path_get_dirname(path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     gboolean synced = fd < 0 ? errno == EACCES : !fsync(fd) || errno == EINVAL;
     if (!synced)
-        system_fault(error, "write the name of the output, which is complete, to the disk", errno);
+        system_fault(error, "write its name to the disk", errno);
     if (fd >= 0)
         close(fd);
     g_free(folder);
@@ -214,7 +214,7 @@ gboolean output_file_commit(OutputFile *output, const Commit *commit, GError **e
         return FALSE;
     }
     g_clear_pointer(&output->temporary, g_free);
-    return !commit->sync || sync_folder(output->path, error);
+    return !commit->sync || output_file_sync_name(output->path, error);
 }
 
 void output_file_close(OutputFile *output) {

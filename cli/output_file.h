@@ -49,6 +49,9 @@ typedef struct {
 /* Gives the file its name. */
 gboolean output_file_commit(OutputFile *output, const Commit *commit, GError **error);
 
+/* The name of a file reaches the disk. */
+gboolean output_file_sync_name(const char *path, GError **error);
+
 /* Whether this name is the original's own second one, which a run that died may have left. */
 gboolean output_file_is_backup(const char *backup, const struct stat *original);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "output_file.h"
 
 struct Report {
     char *path; /* for messages */
@@ -36,29 +37,40 @@ static gboolean may_be_report(int fd) {
            (pread(fd, &first, 1, 0) == 1 && (first == '{' || first == '\n'));
 }
 
-Report *report_begin(const char *path, GError **error) {
-    gboolean to_stdout = !strcmp(path, "-");
-    struct stat info;
-    int fd = to_stdout ? STDOUT_FILENO : open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+static int open_to_append(const char *path, GError **error) {
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 && (errno == ENXIO || errno == EACCES || errno == EINVAL || errno == ESPIPE)) /* write only */
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0) {
         fault(error, STATUS_USAGE, "cannot write the report %s: %s", path, g_strerror(errno));
-        return NULL;
-    }
-    if (!to_stdout && !may_be_report(fd)) {
+    } else if (!may_be_report(fd)) {
         fault(error, STATUS_USAGE, "%s holds something else than a report: name another file for --report",
               path);
         close(fd);
-        return NULL;
+        fd = -1;
     }
+    return fd;
+}
+
+Report *report_begin(const char *path, GError **error) {
+    gboolean to_stdout = !strcmp(path, "-");
+    struct stat info;
+    int fd = to_stdout ? STDOUT_FILENO : open_to_append(path, error);
+    if (fd < 0)
+        return NULL;
     Report *report = g_new0(Report, 1);
     report->path = g_strdup(path);
     report->fd = fd;
     report->is_file = !fstat(fd, &info) && S_ISREG(info.st_mode);
     report->torn = ends_in_half_a_line(fd);
     g_mutex_init(&report->lock);
-    return report;
+    if (to_stdout || !report->is_file)
+        return report;
+    if (output_file_sync_name(path, error)) /* else a power cut could take all intents */
+        return report;
+    g_prefix_error(error, "the report %s: ", path);
+    report_end(report, NULL);
+    return NULL;
 }
 
 gboolean report_is_journal(const Report *report) {
