@@ -24,7 +24,8 @@ static FILE *buffered(FILE *file, GError **error) {
     return file;
 }
 
-FILE *input_file_open(const char *path, const volatile int *cancel, struct stat *info, GError **error) {
+FILE *input_file_open(const char *path, const volatile int *stop, const volatile int *cancel,
+                      struct stat *info, GError **error) {
     int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
                                : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     if (fd < 0 && errno == ENOENT)
@@ -36,7 +37,7 @@ FILE *input_file_open(const char *path, const volatile int *cancel, struct stat 
     else if (S_ISDIR(info->st_mode))
         fault(error, STATUS_FAILED, "is a folder: name the files in it");
     else if (S_ISFIFO(info->st_mode) || S_ISSOCK(info->st_mode))
-        return buffered(input_pipe_open(fd, cancel, error), error);
+        return buffered(input_pipe_open(fd, stop, cancel, error), error);
     else if (!S_ISREG(info->st_mode))
         fault(error, STATUS_FAILED, "is neither a file nor a pipe: copy it to a file first");
     else if (info->st_size == 0)

@@ -16,18 +16,19 @@
 
 typedef struct {
     int fd;
-    const volatile int *cancel;
+    const volatile int *stop, *cancel;
     gsize at, size; /* within the head, and of it once it was read */
     gboolean begun, left;
     char head[INPUT_PIPE_HEAD];
 } Pipe;
 
-/* Waits, as for a named pipe that nobody writes to yet, but not when the command is to end. */
+/* Waits, as for a named pipe that nobody writes to yet, but not when the command is to end: then only what
+ * keeps coming is read to its end, and not even that when it is given up. */
 static ssize_t read_some(Pipe *p, char *to, size_t n) {
     for (;;) {
         struct pollfd one = {p->fd, POLLIN, 0};
         int ready = poll(&one, 1, 100);
-        if (*p->cancel) {
+        if (*p->cancel || (!ready && *p->stop)) {
             errno = EINTR;
             return -1;
         }
@@ -77,11 +78,12 @@ static int close_pipe(void *cookie) {
     return result;
 }
 
-FILE *input_pipe_open(int fd, const volatile int *cancel, GError **error) {
+FILE *input_pipe_open(int fd, const volatile int *stop, const volatile int *cancel, GError **error) {
     static const cookie_io_functions_t functions = {
         .read = read_pipe, .seek = seek_pipe, .close = close_pipe};
     Pipe *p = g_new0(Pipe, 1);
     p->fd = fd;
+    p->stop = stop;
     p->cancel = cancel;
     fcntl(fd, F_SETPIPE_SZ, 1 << 20); /* fewer changes between the two processes, where that is allowed */
     FILE *stream = fopencookie(p, "r", functions);

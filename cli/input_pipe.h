@@ -10,9 +10,10 @@
 #include <glib.h>
 
 /* A stream without a descriptor of what comes out of fd, which it owns. As long as no more than its first
- * INPUT_PIPE_HEAD bytes were read it can seek among them. Once *cancel is set, reading fails soon. */
+ * INPUT_PIPE_HEAD bytes were read it can seek among them. Reading fails soon once *cancel is set, and once
+ * *stop is if nobody writes. */
 enum { INPUT_PIPE_HEAD = 65536 };
-FILE *input_pipe_open(int fd, const volatile int *cancel, GError **error);
+FILE *input_pipe_open(int fd, const volatile int *stop, const volatile int *cancel, GError **error);
 
 /* All bytes of the stream, which is at its start, in a temporary file without a name. */
 FILE *input_pipe_spool(FILE *stream, GError **error);

@@ -326,7 +326,7 @@ static gboolean open_input(Job *job, GError **error) {
     const char *path = job->task->input;
     if (temporary_is(path))
         return fault(error, STATUS_FAILED, "is a temporary file of this program: it goes with the next run");
-    if (!(job->input = input_file_open(path, job->cancel, &job->info, error)))
+    if (!(job->input = input_file_open(path, job->options->stop, job->cancel, &job->info, error)))
         return FALSE;
     if (job->options->in_place && !S_ISREG(job->info.st_mode))
         return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");
@@ -403,6 +403,11 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
     gint64 started = g_get_monotonic_time();
     outcome->operation = task->operation;
     gboolean done = turn_job(&job, error);
+    if (!done && *options->stop && job.info.st_mode &&
+        !S_ISREG(job.info.st_mode)) { /* nobody wrote to it any more */
+        g_clear_error(error);
+        fault(error, STATUS_SIGNAL, "interrupted");
+    }
     outcome->seconds = seconds_since(started);
     if (done && (outcome->kind == OUTCOME_TURNED || outcome->kind == OUTCOME_COPIED))
         tell_done(&job);
