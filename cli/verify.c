@@ -9,12 +9,16 @@
 #include "input_file.h"
 #include "say.h"
 
+/* Without the bits behind the last pixel of a packed row, which mean nothing. */
 static gboolean bands_equal(const TtImage *a, const TtImage *b) {
-    gsize bytes = (a->width * a->channels * a->sample_bits + 7) / 8;
-    for (gsize y = 0; y < a->height; y++)
-        if (memcmp((guint8 *)a->data + (ptrdiff_t)y * a->pitch, (guint8 *)b->data + (ptrdiff_t)y * b->pitch,
-                   bytes))
+    gsize bits = a->width * a->channels * a->sample_bits, bytes = bits / 8;
+    guint8 last = (guint8) ~(0xff >> bits % 8);
+    for (gsize y = 0; y < a->height; y++) {
+        const guint8 *p = (guint8 *)a->data + (ptrdiff_t)y * a->pitch;
+        const guint8 *q = (guint8 *)b->data + (ptrdiff_t)y * b->pitch;
+        if (memcmp(p, q, bytes) || (last && ((p[bytes] ^ q[bytes]) & last)))
             return FALSE;
+    }
     return TRUE;
 }
 
