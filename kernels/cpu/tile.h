@@ -409,8 +409,8 @@ static void transpose_staged(const TtBlock *b) {
 
 static void transpose_part(const TtBlock *b, size_t x, size_t y, size_t width, size_t height) {
     TtBlock part = *b;
-    part.src += (ptrdiff_t)x * b->src_pitch + y * b->bytes;
-    part.dst += (ptrdiff_t)y * b->dst_pitch + x * b->bytes;
+    part.src += (ptrdiff_t)x * b->src_pitch + (ptrdiff_t)(y * b->bytes);
+    part.dst += (ptrdiff_t)y * b->dst_pitch + (ptrdiff_t)(x * b->bytes);
     part.width = width;
     part.height = height;
     if (width >= TT_THIN && height >= TT_THIN)
