@@ -319,7 +319,9 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"memory-limit", 0, 0, G_OPTION_ARG_CALLBACK, parse_size, NULL, NULL},
         {"max-pixels", 0, 0, G_OPTION_ARG_CALLBACK, parse_pixels, NULL, NULL},
         {"fail-fast", 0, 0, G_OPTION_ARG_NONE, &options->fail_fast, NULL, NULL},
-        {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, parse_benchmark, NULL, NULL},
+        /* As bytes, since GLib ignores that an optional one is not UTF-8. */
+        {"benchmark", 0, G_OPTION_FLAG_OPTIONAL_ARG | G_OPTION_FLAG_FILENAME, G_OPTION_ARG_CALLBACK,
+         parse_benchmark, NULL, NULL},
         {"report", 0, 0, G_OPTION_ARG_FILENAME, &options->report, NULL, NULL},
         {"checksum", 0, 0, G_OPTION_ARG_NONE, &options->checksum, NULL, NULL},
         {"resume", 0, 0, G_OPTION_ARG_FILENAME, &options->resume, NULL, NULL},

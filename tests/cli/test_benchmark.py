@@ -120,6 +120,7 @@ class Refusals(BenchmarkTest):
         for arguments in (["--", "in.png"], ["-o", "x"], ["-d", "."], ["--in-place"], ["--rotate", "90"], ["--stored"],
                           ["--raw", "1x1x1"]):
             self.fails(2, "--benchmark", *arguments, says="--benchmark makes its own pictures")
+        self.fails(2, b"--benchmark=f\xe7ll", says="--benchmark takes nothing or =full")
         self.fails(2, "--benchmark=fast", says="takes nothing or =full, not 'fast'")
         self.fails(2, "--benchmark", "--threads", "-1", says="--threads takes")
         self.fails(2, "--checksum", "-o", "y", "in.png", says="--report FILE")
