@@ -8,5 +8,6 @@
 set -eu
 scans=$1 turned=$2 shares=$3
 shift 3
+# shellcheck disable=SC2016 # the inner shell expands these
 parallel --quote "$@" sh -c 'exec imgtranspose --rotate 90 --recursive "$1" -d "$2" --skip-existing \
     --shard "$(($3 - 1))/$4" --report "$2.$3.ndjson"' sh "$scans" "$turned" '{#}' "$shares" ::: $(seq "$shares")
