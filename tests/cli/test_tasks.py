@@ -105,6 +105,12 @@ class Lists(TaskTest):
         self.tasks([{"in": "a.pgm"}] * 6, "--rotate", "90", "--in-place", "-j", "4")
         self.assertEqual(self.read("a.pgm"), rot90(rot90(pgm(b"a.pgm")), 2, 3))
 
+    def test_the_first_failure_can_be_the_end(self):
+        lines = [{"op": "rot90", "in": name, "out": name + ".out"} for name in ("a.pgm", "no.pgm", "b.pgm")]
+        answers, _ = self.tasks(lines, "--fail-fast", "-j", "1", status=1)
+        self.assertEqual(sorted(answers), [1, 2])
+        self.assertEqual(self.files(), ["a.pgm", "a.pgm.out", "b.pgm"])
+
     def test_names_of_all_kinds(self):
         names = [b"\xff\xfe", b"a\nb", b"-x", b"./-", b'"\\', "\N{SNOWMAN}".encode(), b"[1].pgm", b"n" * 255]
         lines = []
