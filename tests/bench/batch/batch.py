@@ -129,7 +129,8 @@ def check(command, root):
     shutil.rmtree(out)
     _, _, _, small = run([command, "--rotate", "90", "-r", tenth, "-d", out], stderr=subprocess.DEVNULL)
     print(json.dumps({"files": len(names), "status": status, "damaged": len(bad), "lines for damaged": len(told),
-                      "other lines": [os.fsdecode(line) for line in lines if b"DAMAGED" not in line], "written": len(written), "wrong": len(wrong),
+                      "other lines": [os.fsdecode(line) for line in lines if b"DAMAGED" not in line],
+                      "written": len(written), "wrong": len(wrong),
                       "seconds": round(wall, 2), "cpu": round(cpu, 2), "files/s": round(len(names) / wall, 1),
                       "MB": round(memory, 1), f"MB for {len(files(tenth))}": round(small, 1)}, ensure_ascii=False))
     shutil.rmtree(out)
