@@ -178,7 +178,10 @@ static void test_large_one(Format format, size_t width, size_t height, size_t ro
                    !fits(&now.dst)); /* a wide gap after each of a million rows would not */
             if (round_pitch) {
                 now.src.layout = now.dst.layout = TT_INTERLEAVED;
+                size_t dst_row = (now.dst.width * now.dst.channels * now.dst.sample_bits + 7) / 8;
                 now.src.pitch = now.dst.pitch = (ptrdiff_t)round_pitch;
+                if (random_below(&random_state, 2)) /* ... or ends of lines within the rows written */
+                    now.dst.pitch = (ptrdiff_t)(dst_row + random_below(&random_state, 64));
             }
             run_case();
         }
@@ -211,6 +214,13 @@ static void test_large(void) {
     test_large_one((Format){8, 0}, 512, 509, 4096);
     test_large_one((Format){16, 0}, 256, 300, 8192);
     test_large_one((Format){0, 1}, 4096, 4096, 512);
+    /* ... and few sets of a larger cache: the source is read in strips. */
+    test_large_one((Format){3, 0}, 600, 700, 8192);
+    test_large_one((Format){4, 0}, 700, 600, 16384);
+    test_large_one((Format){5, 0}, 300, 600, 16384);
+    test_large_one((Format){6, 0}, 300, 500, 16384);
+    test_large_one((Format){8, 0}, 600, 300, 32768);
+    test_large_one((Format){12, 0}, 600, 300, 32768);
 
     /* Larger than a core's own caches. */
     test_large_one((Format){3, 0}, 2801, 2713, 0);

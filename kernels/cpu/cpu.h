@@ -18,6 +18,8 @@ typedef struct {
     size_t bytes;         /* of an element; 0 if samples are packed */
     unsigned bits;        /* packed: of a sample, and the steps are 0 */
     bool stream;          /* the destination is too large for the cache: write past it, in whole lines */
+    bool resumes, pauses; /* transposed past the cache: another block is to the left, or to the right, */
+    uint8_t *waiting;     /* and the line that each row shares with it waits here: TT_LINE bytes a row */
 } TtBlock;
 
 /* One kernel for each TtKernel. Packed samples have three of their own; a packed block starts on a byte

@@ -357,6 +357,15 @@ ALWAYS_INLINE void prefetch_ends(const TtBlock *b, size_t at) {
     }
 }
 
+/* The lines that a block shares with the one beside it: from where they wait to before the runs, or back. */
+ALWAYS_INLINE void exchange_waiting(const TtBlock *b, uint8_t *staged, size_t pitch, bool in) {
+    for (size_t y = 0; y < b->height; y++, staged += pitch) {
+        uint8_t *line = staged - (uintptr_t)staged % TT_LINE, *waiting = b->waiting + y * TT_LINE;
+        if (line < staged)
+            memcpy(in ? line : waiting, in ? waiting : line, TT_LINE);
+    }
+}
+
 /* The runs of one tile, from column x of the block on. */
 ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bits, uint8_t *staged,
                               ptrdiff_t pitch) {
@@ -391,11 +400,13 @@ static void transpose_staged(const TtBlock *b) {
     uint8_t *staged = stage + TT_LINE + (uintptr_t)b->dst % TT_LINE;
     size_t pitch = tile.rows * bits / 8 + TT_LINE + (bits & (bits - 1) ? 16 : 0);
     pitch += ((size_t)b->dst_pitch - pitch) % TT_LINE; /* as far from a line's start in every row */
-    if (b->stream)
+    if (b->resumes)
+        exchange_waiting(b, staged, pitch, true);
+    else if (b->stream)
         prefetch_ends(b, 0);
     for (size_t x = 0; x < b->width; x += tile.rows) {
-        bool first = x == 0, last = b->width - x <= tile.rows;
-        size_t rows = last ? b->width - x : tile.rows, run = bytes_of(rows, bits);
+        bool at_end = b->width - x <= tile.rows, first = x == 0 && !b->resumes, last = at_end && !b->pauses;
+        size_t rows = at_end ? b->width - x : tile.rows, run = bytes_of(rows, bits);
         if (b->stream && last)
             prefetch_ends(b, bytes_of(b->width, bits));
         stage_tile(b, x, rows, bits, staged, (ptrdiff_t)pitch);
@@ -403,7 +414,9 @@ static void transpose_staged(const TtBlock *b) {
         for (size_t y = 0; y < b->height; y++)
             flush_run(dst + (ptrdiff_t)y * b->dst_pitch, staged + y * pitch, run, b->stream, first, last);
     }
-    if (b->stream)
+    if (b->pauses)
+        exchange_waiting(b, staged, pitch, false);
+    else if (b->stream)
         stream_end();
 }
 

@@ -24,6 +24,12 @@ enum {
     BLOCK_RUN = 2048,
     BLOCK_LEAST = 512,
     BLOCK_MOST = 2048,
+
+    /* The rows of the source are taken in strips where they crowd in the level-2 cache, and several tiles
+     * down before the next strip: the destination's lines that these share wait meanwhile. */
+    SECOND_LEVEL = 2 * 1024 * 1024, /* bytes of that cache */
+    STRIP_RUN = 512,                /* bytes of the destination's rows that a strip has at least */
+    BAND = 512,                     /* rows of the destination before the next strip */
 };
 
 typedef struct {
@@ -31,6 +37,7 @@ typedef struct {
     const TtMove *move;
     bool stream;
     size_t rows, columns; /* of a block */
+    size_t strip, band;   /* so many columns of a block at a time, of so many rows */
     size_t across, down;  /* blocks of a piece */
     size_t pieces_across;
 } Walk;
@@ -82,6 +89,17 @@ TtTile tt_tile_of(size_t bits) {
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
 
+/* As many columns as the source's rows, from which they come, have room in the level-2 cache: at a pitch that
+ * is a multiple of a large power of two they share few sets of it. Processors fetch more of a row than is
+ * asked for, which is of use only if it is still there when the next tile is read. Of narrow elements a
+ * single tile has too many rows for that. */
+static size_t strip_of(const TtMove *m, size_t tile_rows) {
+    size_t bits = bits_of(m), pitch = (size_t)m->src.pitch, apart = pitch & -pitch;
+    if (!apart || bits <= 16)
+        return BLOCK_MOST;
+    return larger(1, larger(SECOND_LEVEL / apart, STRIP_RUN * 8 / bits) / tile_rows) * tile_rows;
+}
+
 static void shape_tiled(Walk *walk) {
     const TtMove *m = walk->move;
     size_t bits = bits_of(m);
@@ -89,6 +107,10 @@ static void shape_tiled(Walk *walk) {
     size_t columns = smaller(larger(BLOCK_RUN * 8 / bits, BLOCK_LEAST), BLOCK_MOST);
     walk->columns = even_part(m->width, rounded_up(columns, tile.rows), tile.rows);
     walk->rows = even_part(m->height, tile.columns, smaller(tile.columns, columns_of_vector(bits)));
+    if (walk->stream) {
+        walk->strip = strip_of(m, tile.rows);
+        walk->band = BAND / walk->rows * walk->rows;
+    }
 }
 
 /* A square block, for plain loops: whole cache lines on both sides for narrow elements, 16 lines for those
@@ -110,7 +132,7 @@ static void shape_rows(Walk *walk) {
 
 /* ---- The walk ---------------------------------------------------------------------------------------- */
 
-static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t height) {
+static TtBlock block_of(const Walk *walk, size_t channel, size_t x, size_t y, size_t width, size_t height) {
     const TtMove *m = walk->move;
     size_t src_x = m->kernel == TT_TRANSPOSE_ROWS ? y
                    : m->kernel == TT_REVERSE_ROWS ? m->width - x - width
@@ -118,9 +140,9 @@ static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t
     size_t src_y = m->kernel == TT_TRANSPOSE_ROWS ? x : y;
     size_t src_offset = m->bits ? src_x * m->bits / 8 : src_x * m->src.step;
     size_t dst_offset = m->bits ? x * m->bits / 8 : x * m->dst.step;
-    TtBlock block = {
-        .src = m->src.data + (ptrdiff_t)src_y * m->src.pitch + src_offset,
-        .dst = m->dst.data + (ptrdiff_t)y * m->dst.pitch + dst_offset,
+    return (TtBlock){
+        .src = m->src.data + (ptrdiff_t)channel * m->src.plane + (ptrdiff_t)src_y * m->src.pitch + src_offset,
+        .dst = m->dst.data + (ptrdiff_t)channel * m->dst.plane + (ptrdiff_t)y * m->dst.pitch + dst_offset,
         .src_pitch = m->src.pitch,
         .dst_pitch = m->dst.pitch,
         .src_step = m->src.step,
@@ -131,11 +153,21 @@ static void run_block(const Walk *walk, size_t x, size_t y, size_t width, size_t
         .bits = m->bits,
         .stream = walk->stream,
     };
-    for (size_t c = 0; c < m->channels; c++) {
-        (m->bits ? walk->kernels->run_packed : walk->kernels->run)[m->kernel](&block);
-        block.src += m->src.plane;
-        block.dst += m->dst.plane;
-    }
+}
+
+/* A block of each row of a band of them, strip by strip. */
+static void run_band(const Walk *walk, size_t channel, size_t x, size_t y, size_t width, size_t height) {
+    const TtMove *m = walk->move;
+    _Alignas(TT_LINE) uint8_t waiting[BAND * TT_LINE];
+    for (size_t strip = 0; strip < width; strip += walk->strip)
+        for (size_t row = 0; row < height; row += walk->rows) {
+            TtBlock block = block_of(walk, channel, x + strip, y + row, smaller(walk->strip, width - strip),
+                                     smaller(walk->rows, height - row));
+            block.waiting = waiting + row * TT_LINE;
+            block.resumes = strip > 0;
+            block.pauses = width - strip > walk->strip;
+            (m->bits ? walk->kernels->run_packed : walk->kernels->run)[m->kernel](&block);
+        }
 }
 
 /* Down before across: while the blocks of a column run, their rows of the source stay in the TLB. Each piece
@@ -150,9 +182,10 @@ static void run_piece(const void *arg, size_t piece) {
     size_t y1 = smaller(m->height, y0 + walk->down * walk->rows);
     size_t columns = parts_of(x1 - x0, walk->columns);
     for (size_t i = 0; i < columns; i++) {
-        size_t x = x0 + (i + piece) % columns * walk->columns;
-        for (size_t y = y0; y < y1; y += walk->rows)
-            run_block(walk, x, y, smaller(walk->columns, x1 - x), smaller(walk->rows, y1 - y));
+        size_t x = x0 + (i + piece) % columns * walk->columns, width = smaller(walk->columns, x1 - x);
+        for (size_t y = y0; y < y1; y += walk->band)
+            for (size_t c = 0; c < m->channels; c++)
+                run_band(walk, c, x, y, width, smaller(walk->band, y1 - y));
     }
 }
 
@@ -181,10 +214,14 @@ static bool suits_tiles(const TtMove *m) {
 void tt_cpu_walk(const TtCpuKernels *kernels, const TtMove *move, unsigned threads) {
     Walk walk = {.kernels = suits_tiles(move) ? kernels : &tt_kernels_c, .move = move};
     size_t bytes = row_bytes(move) * move->height;
+    walk.stream = !walk.kernels->plain && bytes > TT_CACHED_MOST;
     if (move->kernel != TT_TRANSPOSE_ROWS)
         shape_rows(&walk);
     else
         walk.kernels->plain ? shape_plain(&walk) : shape_tiled(&walk);
-    walk.stream = !walk.kernels->plain && bytes > TT_CACHED_MOST;
+    if (!walk.strip) {
+        walk.strip = walk.columns;
+        walk.band = walk.rows;
+    }
     run_pieces(&walk, bytes < WORTH_A_THREAD ? 1 : threads);
 }
