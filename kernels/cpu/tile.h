@@ -304,10 +304,15 @@ ALWAYS_INLINE void copy_run(uint8_t *dst, const uint8_t *src, size_t n) {
         memcpy(dst + i, src + i, TT_LINE);
     if (i == n)
         return;
-    if (n >= TT_LINE)
+    if (n >= TT_LINE) {
         memcpy(dst + n - TT_LINE, src + n - TT_LINE, TT_LINE);
-    else
-        memcpy(dst + i, src + i, n - i);
+    } else if (n >= 16) { /* of packed samples, most often just 16: a call would cost more than they do */
+        for (; i + 16 < n; i += 16)
+            memcpy(dst + i, src + i, 16);
+        memcpy(dst + n - 16, src + n - 16, 16);
+    } else {
+        memcpy(dst, src, n);
+    }
 }
 
 /* n bytes of each row; `next` is where the rows pulled after these begin. */
