@@ -24,3 +24,22 @@ IMGTRANSPOSE=$command sh "$source/samples/batch.sh" "$source/samples/pictures" "
 for picture in "$source"/samples/pictures/*.png; do
     "$check" "$picture" "$out/turned/$(basename "$picture")" rot90
 done
+
+# A frame between rows: the pictures, and cards of every format; what is interlaced has no rows in order.
+for picture in "$source"/samples/pictures/*.png "$source"/tests/golden/*-13x7.png; do
+    for orientation in none fliph rot180 flipv transpose rot90 transverse rot270; do
+        case $picture in
+        *interlaced*)
+            if "$programs/rows" "$picture" "$out/rows.png" $orientation 2>"$out/rows.txt"; then exit 1; fi
+            grep -q "is interlaced" "$out/rows.txt"
+            ;;
+        *)
+            "$programs/rows" "$picture" "$out/rows.png" $orientation
+            "$check" "$picture" "$out/rows.png" $orientation
+            ;;
+        esac
+    done
+done
+TT_MEMORY_LIMIT=256K "$programs/rows" "$source/samples/pictures/map.png" "$out/rows.png"
+"$check" "$source/samples/pictures/map.png" "$out/rows.png" rot90
+if "$programs/rows" /dev/null "$out/rows.png" 2>/dev/null; then exit 1; fi

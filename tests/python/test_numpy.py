@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tiletranspose.orient() with NumPy, against NumPy's own rot90 and transpose."""
 import itertools
+import os
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -181,6 +184,14 @@ class Turns(unittest.TestCase):
             out = np.zeros(a.shape[::-1], a.dtype)
             orient(a, "rot90", out=Picture(out))
             self.same(out, np.rot90(a, -1))
+
+
+class Sample(unittest.TestCase):
+    def test_arrays(self):
+        sample = os.path.join(with_package.HERE, "..", "..", "samples", "arrays.py")
+        said = subprocess.run([sys.executable, sample], check=True, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}).stdout
+        self.assertEqual(said.splitlines(), ["da", "eb", "fc", ".cf..", ".be..", ".ad..", ".....", "(8, 3, 640, 480)"])
 
 
 class Refusals(unittest.TestCase):
