@@ -59,9 +59,10 @@ def orient(array: Array, orientation: Orientation, layout: Optional[str] = None,
     """
     number = _number(orientation, "orientation")
     handle = None if stream is None else stream_handle(stream)
-    torch = sys.modules["torch"] if is_torch(array) else None
-    if torch and array.is_cuda and array.device.index != torch.cuda.current_device():
-        with torch.cuda.device(array.device):  # PyTorch hands out its current GPU's tensors only
+    torch: Any = sys.modules["torch"] if is_torch(array) else None
+    device: Any = getattr(array, "device", None) if torch else None
+    if torch and device.type == "cuda" and device.index != torch.cuda.current_device():
+        with torch.cuda.device(device):  # PyTorch hands out its current GPU's tensors only
             return orient(array, number, layout, out, stream)
 
     source = view_of(array, "array", handle)

@@ -12,7 +12,7 @@ import operator
 import re
 import struct
 import sys
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 DLPACK_HOST, DLPACK_CUDA = (1, 3), (2, 13)  # plain and pinned, the GPU's and managed memory
 LEGACY_STREAM = 1  # CUDA's handle, and DLPack's number, of the default stream
@@ -92,7 +92,7 @@ def stream_handle(stream: Any) -> int:
 # ---- The array interfaces ---------------------------------------------------------------------------------------
 
 
-def _by_interface(interface: dict, name: str, array: Any, on_gpu: bool, stream: int) -> View:
+def _by_interface(interface: Dict[str, Any], name: str, array: Any, on_gpu: bool, stream: int) -> View:
     kind = interface["typestr"]
     digits = re.match(r"\d+", kind[2:])
     if kind[1] == "O":
@@ -115,8 +115,8 @@ def _by_interface(interface: dict, name: str, array: Any, on_gpu: bool, stream: 
                 array)
 
 
-def contiguous(shape: Sequence[int], itemsize: int) -> Sequence[int]:
-    strides = []
+def contiguous(shape: Sequence[int], itemsize: int) -> List[int]:
+    strides: List[int] = []
     for length in reversed(shape):
         strides.append(itemsize)
         itemsize *= length

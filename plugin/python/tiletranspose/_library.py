@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_void_p
+from typing import Any
 
 INTERLEAVED, PLANAR = 0, 1
 _ERRORS = {1: ValueError, 2: ValueError, 3: MemoryError, 4: OSError}  # the rest: RuntimeError
@@ -38,7 +39,7 @@ def _open() -> ctypes.CDLL:
 _library = _open()
 
 
-def _function(name, result, *arguments):
+def _function(name: str, result: Any, *arguments: Any) -> Any:
     function = getattr(_library, name)
     function.restype, function.argtypes = result, arguments
     return function

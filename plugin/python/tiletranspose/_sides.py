@@ -6,7 +6,7 @@ turn joins the one asked for. So any such view goes in and out without a copy.
 """
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _library
 from ._arrays import View
@@ -39,7 +39,7 @@ def parse_layout(layout: object, dimensions: int) -> Tuple[str, str]:
     return source, result
 
 
-def result_shape(shape, axes: str, result_axes: str, swaps: bool) -> Tuple[int, ...]:
+def result_shape(shape: Sequence[int], axes: str, result_axes: str, swaps: bool) -> Tuple[int, ...]:
     length = dict(zip(axes, shape))
     if swaps:
         length["H"], length["W"] = length["W"], length["H"]
@@ -49,7 +49,7 @@ def result_shape(shape, axes: str, result_axes: str, swaps: bool) -> Tuple[int, 
 class Side(NamedTuple):
     """Images of one geometry; the array is what `seen` makes of them."""
     image: Image
-    count: int
+    images: int
     stride: int
     seen: int
 
@@ -59,13 +59,13 @@ class Side(NamedTuple):
 
     @property
     def row(self) -> int:
-        return self.image.width * (self.image.sample_bits // 8) * (self.image.channels // self.planes)
+        return int(self.image.width * (self.image.sample_bits // 8) * (self.image.channels // self.planes))
 
     @property
     def steps(self) -> List[Tuple[int, int]]:
         """Bytes from a row, plane and image to the next, and how many there are of each."""
         image = self.image
-        return [(image.pitch, image.height), (image.plane_pitch, self.planes), (self.stride, self.count)]
+        return [(image.pitch, image.height), (image.plane_pitch, self.planes), (self.stride, self.images)]
 
 
 def side_of(view: View, axes: str, name: str) -> Side:
@@ -101,9 +101,9 @@ def side_of(view: View, axes: str, name: str) -> Side:
 
 def turn_on_host(source: Side, result: Side, orientation: int) -> None:
     source, result = _folded(source, result)
-    if source.count > 1:
+    if source.images > 1:
         _check_apart(source, result)
-    for image in range(source.count):
+    for image in range(source.images):
         if image:
             source.image.data += source.stride
             result.image.data += result.stride
@@ -113,15 +113,15 @@ def turn_on_host(source: Side, result: Side, orientation: int) -> None:
 def turn_on_gpu(source: Side, result: Side, orientation: int, stream: int) -> None:
     if abs(result.stride) < abs(result.image.pitch) * result.image.height:  # images side by side
         source, result = _folded(source, result)
-    _library.orient_on_gpu(source.image, result.image, source.count, source.stride, result.stride, orientation, stream)
+    _library.orient_on_gpu(source.image, result.image, source.images, source.stride, result.stride, orientation, stream)
 
 
 def _folded(source: Side, result: Side) -> Tuple[Side, Side]:
     """Where it can be, both batches as the planes of one image: so that one call sees and shares out all the work."""
-    if source.count == 1 or source.image.layout != result.image.layout:
+    if source.images == 1 or source.image.layout != result.image.layout:
         return source, result
-    folded = _fold(source), _fold(result)
-    return folded if folded[0] and folded[1] else (source, result)
+    one, other = _fold(source), _fold(result)
+    return (one, other) if one and other else (source, result)
 
 
 def _fold(side: Side) -> Optional[Side]:
@@ -130,9 +130,9 @@ def _fold(side: Side) -> Optional[Side]:
     if side.stride == 0:  # one image, seen many times
         return None
     if side.planes == 1:
-        bits, planes, distance = image.sample_bits * image.channels, side.count, side.stride
+        bits, planes, distance = image.sample_bits * image.channels, side.images, side.stride
     elif side.stride == image.plane_pitch * image.channels:
-        bits, planes, distance = image.sample_bits, side.count * image.channels, image.plane_pitch
+        bits, planes, distance = image.sample_bits, side.images * image.channels, image.plane_pitch
     else:
         return None
     if bits > _MOST or planes > _MOST:
