@@ -28,6 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     for part in ("plugin/python", "kernels"):  # meson-python writes beside its sources
         shutil.copytree(os.path.join(source, part), os.path.join(folder, "tree", part), symlinks=True,
                         ignore=shutil.ignore_patterns("__pycache__", ".mesonpy*"))
+    shutil.copy(os.path.join(source, "LICENSE"), os.path.join(folder, "tree"))
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
                     "--config-settings=setup-args=-Dcuda=disabled", "--wheel-dir", folder,
                     os.path.join(folder, "tree", "plugin", "python")],
@@ -36,10 +37,12 @@ with tempfile.TemporaryDirectory() as folder:
     package = os.path.join(folder, "unpacked")
     with zipfile.ZipFile(wheel) as archive:
         names = sorted(name for name in archive.namelist() if ".dist-info/" not in name)
+        licensed = any(b"MIT License" in archive.read(name) for name in archive.namelist() if ".dist-info/" in name)
         archive.extractall(package)
     here = os.path.join(source, "plugin", "python", "tiletranspose")
     wanted = [f"tiletranspose/{name}" for name in os.listdir(here) if name.endswith((".py", ".typed"))]
     assert names == sorted(wanted + ["tiletranspose/libtiletranspose.so"]), names
+    assert licensed, "the licence is not in the wheel"
     environment = {name: value for name, value in os.environ.items() if name != "TT_LIBRARY"}
     shutil.rmtree(os.path.join(folder, "tree"))
     said = subprocess.run([sys.executable, "-c", TURN], check=True, capture_output=True, text=True, cwd=folder,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_void_p
-from typing import Any
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_uint32, c_void_p
+from typing import Any, Optional
 
 INTERLEAVED, PLANAR = 0, 1
 _ERRORS = {1: ValueError, 2: ValueError, 3: MemoryError, 4: OSError}  # the rest: RuntimeError
@@ -23,6 +23,14 @@ class Image(ctypes.Structure):
 
 
 IMAGE_SIZE = ctypes.sizeof(Image)
+
+
+class Options(ctypes.Structure):
+    """TtOptions."""
+    _fields_ = [("struct_size", c_size_t), ("backend", c_char_p), ("threads", c_uint), ("device", c_int)]
+
+
+ONE_THREAD = Options(ctypes.sizeof(Options), None, 1, 0)
 
 
 def _open() -> ctypes.CDLL:
@@ -51,7 +59,7 @@ swaps_axes = _function("tt_swaps_axes", c_int, c_int)
 compose = _function("tt_compose", c_int, c_int, c_int)
 invert = _function("tt_invert", c_int, c_int)
 orientation_name = _function("tt_orientation_name", c_char_p, c_int)
-_orient = _function("tt_orient", c_int, POINTER(Image), POINTER(Image), c_int, c_void_p)
+_orient = _function("tt_orient", c_int, POINTER(Image), POINTER(Image), c_int, POINTER(Options))
 _orient_strided_async = _function("tt_orient_strided_async", c_int, POINTER(Image), POINTER(Image), c_size_t,
                                   c_ssize_t, c_ssize_t, c_int, c_void_p, c_void_p)
 
@@ -63,8 +71,8 @@ def _raise(status: int) -> None:
     raise _ERRORS.get(status, RuntimeError)(f"{' and '.join(names) or 'orient'}: {message}")
 
 
-def orient(source: Image, destination: Image, orientation: int) -> None:
-    status = _orient(source, destination, orientation, None)
+def orient(source: Image, destination: Image, orientation: int, options: Optional[Options] = None) -> None:
+    status = _orient(source, destination, orientation, options)
     if status:
         _raise(status)
 

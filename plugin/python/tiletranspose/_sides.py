@@ -14,6 +14,7 @@ from ._library import IMAGE_SIZE, INTERLEAVED, PLANAR, Image
 
 NONE, FLIPH, TRANSPOSE = 1, 2, 5
 _DEFAULTS = {2: "HW", 3: "HWC", 4: "NHWC"}
+_SMALL = 1 << 20  # bytes: the library starts no threads for less
 _MOST = 2 ** 32 - 1  # what TtImage counts channels and bits with
 
 
@@ -103,11 +104,13 @@ def turn_on_host(source: Side, result: Side, orientation: int) -> None:
     source, result = _folded(source, result)
     if source.images > 1:
         _check_apart(source, result)
+    # To ask the system how many threads there may be takes longer than a small image's turn.
+    options = _library.ONE_THREAD if source.row * source.image.height * source.planes < _SMALL else None
     for image in range(source.images):
         if image:
             source.image.data += source.stride
             result.image.data += result.stride
-        _library.orient(source.image, result.image, orientation)
+        _library.orient(source.image, result.image, orientation, options)
 
 
 def turn_on_gpu(source: Side, result: Side, orientation: int, stream: int) -> None:
