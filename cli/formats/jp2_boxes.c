@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The boxes of a JP2 file, as ISO/IEC 15444-1 annex I lays them out.
+ * The boxes of a JP2 file, as ISO/IEC 15444-1 annex I lays them out, and the sizes at the start of its
+ * codestream, as annex A has them.
  */
 #define _GNU_SOURCE
 #include "jp2_boxes.h"
@@ -60,10 +61,38 @@ static gboolean is_geographic(FILE *file, const Box *box) {
            (is_one_of(box, "asoc") && memmem(start, size, "gml.", 4));
 }
 
+/* SIZ, the first segment behind the start of a codestream: fields of 4 bytes from the eighth on, and behind
+ * them the number of components, of 3 bytes each. */
+static void read_sizes(FILE *file, off_t at, Jp2Boxes *boxes) {
+    enum {
+        RIGHT = 8,
+        BOTTOM = 12,
+        LEFT = 16,
+        TOP = 20,
+        TILE_WIDTH = 24,
+        TILE_HEIGHT = 28,
+        COMPONENTS = 40,
+        END = 42
+    };
+    guint8 siz[END], component[3];
+    if (fseeko(file, at, SEEK_SET) || fread(siz, 1, END, file) != END || memcmp(siz, "\xff\x4f\xff\x51", 4))
+        return;
+    boxes->width = (guint)(number(siz + RIGHT, 4) - number(siz + LEFT, 4));
+    boxes->height = (guint)(number(siz + BOTTOM, 4) - number(siz + TOP, 4));
+    boxes->tile_width = (guint)number(siz + TILE_WIDTH, 4);
+    boxes->tile_height = (guint)number(siz + TILE_HEIGHT, 4);
+    for (guint64 n = number(siz + COMPONENTS, 2); n && fread(component, 1, 3, file) == 3; n--) {
+        boxes->bits = MAX(boxes->bits, (component[0] & 0x7fu) + 1);
+        boxes->subsampled |= component[1] != 1 || component[2] != 1;
+    }
+}
+
 static void read_boxes(FILE *file, off_t at, off_t end, const char *plain, Jp2Boxes *boxes) {
     for (Box box; read_box(file, at, end, &box); at = box.end) {
         boxes->geographic |= is_geographic(file, &box);
         boxes->extra |= !is_one_of(&box, plain);
+        if (is_one_of(&box, "jp2c") && !boxes->bits)
+            read_sizes(file, box.body, boxes);
         if (is_one_of(&box, "jp2h") && strstr(plain, "jp2h"))
             read_boxes(file, box.body, box.end, "ihdrbpcccolrpclrcmapcdef", boxes);
     }
@@ -72,7 +101,11 @@ static void read_boxes(FILE *file, off_t at, off_t end, const char *plain, Jp2Bo
 Jp2Boxes jp2_boxes_read(FILE *file) {
     Jp2Boxes boxes = {0};
     rewind(file);
-    if (getc(file) == 0xff || fseeko(file, 0, SEEK_END))
+    if (getc(file) == 0xff) {
+        read_sizes(file, 0, &boxes);
+        return boxes;
+    }
+    if (fseeko(file, 0, SEEK_END))
         return boxes;
     read_boxes(file, 0, ftello(file), "jP  ftypjp2hjp2c", &boxes);
     return boxes;

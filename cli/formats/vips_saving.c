@@ -178,15 +178,44 @@ static gboolean heif_is_subsampled(FILE *file) {
     return subsampled;
 }
 
+/* What libvips before 8.15 is built with does not survive AV1 of 10 bits; later it states bits by another
+ * name. */
+static void save_heif_bits(Saving *s, VipsImage *image, const char *compression) {
+    int bits = number_of(image, "bits-per-sample", number_of(image, "heif-bitdepth", 12));
+    if (image->BandFmt != VIPS_FORMAT_USHORT)
+        return;
+    if (bits == 10 && !strcmp(compression, "av1") && !vips.image_get_typeof(image, "bits-per-sample")) {
+        lose(s, "whose samples of 10 bits become ones of 12");
+        bits = 12;
+    }
+    g_string_append_printf(s->options, ",bitdepth=%d", bits);
+}
+
+/* Of what stands beside the picture libvips writes EXIF, XMP and the profile, which the trial is for. */
+static gboolean heif_has_extra(VipsImage *image) {
+    static const char *const plain[] = {"heif-primary", "heif-compression", "heif-bitdepth"};
+    gboolean extra = FALSE;
+    char **names = vips.image_get_fields(image);
+    for (char **name = names; *name; name++) {
+        gboolean is_plain = !g_str_has_prefix(*name, "heif-");
+        for (gsize i = 0; i < G_N_ELEMENTS(plain); i++)
+            is_plain |= !strcmp(*name, plain[i]);
+        extra |= !is_plain;
+    }
+    g_strfreev(names);
+    return extra;
+}
+
 static void save_heif(Saving *s, FILE *file, VipsImage *image) {
     const char *compression = "hevc";
     if (vips.image_get_typeof(image, "heif-compression"))
         vips.image_get_string(image, "heif-compression", &compression);
     g_string_printf(s->options, "compression=%s,Q=95,subsample-mode=%s", compression,
                     heif_is_subsampled(file) ? "on" : "off");
-    if (image->BandFmt == VIPS_FORMAT_USHORT)
-        g_string_append_printf(s->options, ",bitdepth=%d", number_of(image, "heif-bitdepth", 12));
     lose(s, "whose pixels are compressed again with loss (at quality 95)");
+    save_heif_bits(s, image, compression);
+    if (heif_has_extra(image))
+        lose(s, "whose XMP or other data beside the picture libvips does not keep");
 }
 
 static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image,
@@ -203,6 +232,21 @@ static gboolean save_jxl(Saving *s, const ForeignFormat *format, FILE *file, Vip
                  "is animated, and this libvips would keep its first frame only: use a later libvips");
 }
 
+/* An encoder holds a row of tiles as numbers of 4 bytes. A large picture in one tile, which takes a decoder
+ * as much, becomes one in tiles. */
+static void save_jp2k_tiles(Saving *s, const Jp2Boxes *boxes, VipsImage *image) {
+    enum { LARGEST = 32768, MOST_BYTES = 256 << 20 };
+    guint64 row = (guint64)boxes->tile_height * (guint64)image->Xsize * (guint64)image->Bands * 4;
+    if (!boxes->tile_width || !boxes->tile_height)
+        return;
+    s->one_tile = boxes->tile_width >= boxes->width && boxes->tile_height >= boxes->height &&
+                  MAX(boxes->width, boxes->height) <= LARGEST &&
+                  (guint64)image->Ysize * (guint64)image->Xsize * (guint64)image->Bands * 4 <= MOST_BYTES;
+    if (!s->one_tile && row <= MOST_BYTES)
+        g_string_append_printf(s->options, ",tile-width=%u,tile-height=%u", MIN(boxes->tile_width, LARGEST),
+                               MIN(boxes->tile_height, LARGEST));
+}
+
 static gboolean save_jp2k(Saving *s, FILE *file, VipsImage *image, GError **error) {
     Jp2Boxes boxes = jp2_boxes_read(file);
     if (boxes.geographic)
@@ -210,6 +254,12 @@ static gboolean save_jp2k(Saving *s, FILE *file, VipsImage *image, GError **erro
                      "ties its pixels to places on the map (GeoJP2 or GML), which libvips would lose: use "
                      "gdalwarp or a program of that field");
     g_string_assign(s->options, "lossless");
+    save_jp2k_tiles(s, &boxes, image);
+    if (boxes.bits != 8 * vips.format_sizeof(image->BandFmt))
+        lose(s, "whose samples of %u bits become ones of %u", boxes.bits,
+             8 * (guint)vips.format_sizeof(image->BandFmt));
+    if (boxes.subsampled)
+        lose(s, "whose colours libvips converts to RGB");
     if (vips.image_get_typeof(image, VIPS_META_ICC_NAME))
         lose(s, "whose colour profile libvips does not keep");
     if (boxes.extra)

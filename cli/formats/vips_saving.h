@@ -15,6 +15,7 @@ typedef struct {
     GString *loss;                 /* what is lost all the same, as "whose ..."; empty if nothing */
     const char *may_change;        /* see Reader */
     gsize tile_width, tile_height; /* of a source in tiles; else 0 */
+    gboolean one_tile;             /* the whole picture is one, and is to stay so */
 } Saving;
 
 /* Decides from the file's header and what libvips says of the image. Refused, with what is wrong, are
