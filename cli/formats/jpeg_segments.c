@@ -116,8 +116,8 @@ static void turn_segment(int marker, guint8 *data, gsize *size, const SegmentsTu
     } else if (jpeg_is_xmp(marker, data, *size)) {
         if (how->state_tag)
             xmp_set_orientation(data + XMP_NAME, *size - XMP_NAME, (int)how->tag);
-        if (tt_swaps_axes(how->turn))
-            xmp_swap_sizes(data + XMP_NAME, *size - XMP_NAME);
+        xmp_turn_sizes(data + XMP_NAME, *size - XMP_NAME, how->turn, how->width, how->height, how->kept_width,
+                       how->kept_height);
     } else if (marker == APP0 && jpeg_is_needed(marker, data, *size)) {
         turn_jfif(data, *size, how->turn);
     } else if (marker == APP13 && how->turn != TT_NONE) {

@@ -19,6 +19,7 @@
 #include "vips_bare.h"
 #include "vips_library.h"
 #include "vips_saving.h"
+#include "vips_turned.h"
 
 typedef struct {
     Reader reader;
@@ -188,22 +189,39 @@ static gboolean even_out(ForeignReader *r, GError **error) {
     return TRUE;
 }
 
-/* The orientation tag: EXIF's, or else the format's own, or else XMP's. Decoders of the HEIF family and of
- * JPEG XL have applied theirs, and by their standards any other means nothing. */
-static TtOrientation tag_of(const ForeignReader *r) {
+static gboolean is_native(const ForeignFormat *format) {
+    return !strcmp(format->load, "vipsload");
+}
+
+/* What libvips has read of the tag, or a pipeline has set. */
+static int tag_of_field(VipsImage *image) {
+    int tag = 0;
+    if (vips.image_get_typeof(image, VIPS_META_ORIENTATION))
+        vips.image_get_int(image, VIPS_META_ORIENTATION, &tag);
+    return tag;
+}
+
+static int tag_of_block(VipsImage *image, const char *name, int (*read)(guint8 *, gsize, gboolean)) {
     const void *block;
     size_t size;
-    int tag = 0;
+    return vips.image_get_typeof(image, name) && !vips.image_get_blob(image, name, &block, &size)
+               ? read((guint8 *)block, size, FALSE)
+               : 0;
+}
+
+/* The orientation tag: EXIF's, or else the format's own, or else XMP's. In libvips' own format its field is
+ * what counts. Decoders of the HEIF family and of JPEG XL have applied theirs, and by their standards any
+ * other means nothing. */
+static TtOrientation tag_of(const ForeignReader *r) {
     if (g_str_has_prefix(r->format->load, "heif") || g_str_has_prefix(r->format->load, "jxl"))
         return TT_NONE;
-    if (vips.image_get_typeof(r->image, VIPS_META_EXIF_NAME) &&
-        !vips.image_get_blob(r->image, VIPS_META_EXIF_NAME, &block, &size))
-        tag = exif_orientation((guint8 *)block, size, FALSE);
-    if (!tag && vips.image_get_typeof(r->image, VIPS_META_ORIENTATION))
-        vips.image_get_int(r->image, VIPS_META_ORIENTATION, &tag);
-    if (!tag && vips.image_get_typeof(r->image, VIPS_META_XMP_NAME) &&
-        !vips.image_get_blob(r->image, VIPS_META_XMP_NAME, &block, &size))
-        tag = xmp_orientation((guint8 *)block, size, FALSE);
+    int tag = is_native(r->format) ? tag_of_field(r->image) : 0;
+    if (!tag)
+        tag = tag_of_block(r->image, VIPS_META_EXIF_NAME, exif_orientation);
+    if (!tag)
+        tag = tag_of_field(r->image);
+    if (!tag)
+        tag = tag_of_block(r->image, VIPS_META_XMP_NAME, xmp_orientation);
     return tag >= 1 && tag <= 8 ? (TtOrientation)tag : TT_NONE;
 }
 
@@ -219,10 +237,6 @@ static void describe(ForeignReader *r) {
     reader->tile_height = r->saving.tile_height;
     reader->loss = r->saving.loss->len ? r->saving.loss->str : NULL;
     reader->may_change = r->saving.may_change;
-}
-
-static gboolean is_native(const ForeignFormat *format) {
-    return !strcmp(format->load, "vipsload");
 }
 
 /* Pixels that lie in the file as they are need no decoding. */
@@ -368,87 +382,6 @@ void foreign_close(Reader *reader) {
     bare_blocks_clear(&r->bare);
     g_free(r);
     g_rec_mutex_unlock(&one_file);
-}
-
-/* ---- The turned picture's header ---------------------------------------------------------------------- */
-
-static void reset_tag(VipsImage *image) {
-    const void *packet;
-    size_t size;
-    if (vips.image_get_typeof(image, VIPS_META_ORIENTATION))
-        vips.image_set_int(image, VIPS_META_ORIENTATION, 1);
-    vips.image_remove(image, "exif-ifd0-Orientation");
-    vips.image_remove(image, "exif-ifd1-Orientation");
-    if (!vips.image_get_typeof(image, VIPS_META_XMP_NAME) ||
-        vips.image_get_blob(image, VIPS_META_XMP_NAME, &packet, &size))
-        return;
-    guint8 *copy = g_memdup2(packet, size);
-    if (xmp_orientation(copy, size, TRUE))
-        vips.image_set_blob_copy(image, VIPS_META_XMP_NAME, copy, size);
-    g_free(copy);
-}
-
-/* Removes what is not needed to show the picture. A tag that still has to be followed is written again. */
-static void strip(VipsImage *image, TtOrientation tag) {
-    static const char *const unneeded[] = {"exif-",
-                                           "xmp-",
-                                           "iptc-",
-                                           "photoshop-",
-                                           "jpeg-thumbnail",
-                                           "gif-comment",
-                                           "image-description",
-                                           "png-comment",
-                                           "orientation"};
-    char **names = vips.image_get_fields(image);
-    for (char **name = names; *name; name++)
-        for (gsize i = 0; i < G_N_ELEMENTS(unneeded); i++)
-            if (g_str_has_prefix(*name, unneeded[i]))
-                vips.image_remove(image, *name);
-    g_strfreev(names);
-    if (tag != TT_NONE)
-        vips.image_set_int(image, VIPS_META_ORIENTATION, (int)tag);
-}
-
-/* Radiance's shape of a pixel, a height through a width. */
-static void turn_aspect(VipsImage *image) {
-    double aspect;
-    if (vips.image_get_typeof(image, "rad-aspect") && !vips.image_get_double(image, "rad-aspect", &aspect) &&
-        aspect > 0)
-        vips.image_set_double(image, "rad-aspect", 1 / aspect);
-}
-
-/* Where the origin went. */
-static void turn_offsets(const VipsImage *from, TtOrientation turn, VipsImage *image) {
-    gboolean swap = tt_swaps_axes(turn);
-    int x = swap ? from->Yoffset : from->Xoffset, y = swap ? from->Xoffset : from->Yoffset;
-    TtRect corner = tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1});
-    image->Xoffset = corner.x ? image->Xsize - x : x;
-    image->Yoffset = corner.y ? image->Ysize - y : y;
-}
-
-static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn, gboolean tag_used) {
-    VipsImage *from = source->image, *image = vips.image_new();
-    const TtImage *page = &source->reader.shape;
-    gboolean swap = tt_swaps_axes(turn);
-    gsize width = swap ? page->height : page->width, height = swap ? page->width : page->height;
-    vips.image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL);
-    vips.image_init_fields(image, (int)width, (int)(height * source->reader.pages), from->Bands,
-                           from->BandFmt, from->Coding, from->Type, swap ? from->Yres : from->Xres,
-                           swap ? from->Xres : from->Yres);
-    copy_metadata(from, image);
-    turn_offsets(from, turn, image);
-    if (swap)
-        turn_aspect(image);
-    vips.image_remove(image, VIPS_META_SEQUENTIAL);
-    if (turn != TT_NONE)
-        vips.image_remove(image, "jpeg-thumbnail-data"); /* it would show the picture as it was */
-    if (source->reader.pages > 1)
-        vips.image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)height);
-    if (tag_used || source->reader.tag == TT_NONE)
-        reset_tag(image);
-    if (source->strip)
-        strip(image, tag_used ? TT_NONE : source->reader.tag);
-    return image;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
@@ -647,14 +580,50 @@ static gpointer run_saver(gpointer data) {
     return NULL;
 }
 
+static int most_rows(VipsImage *image) {
+    return ((GParamSpecInt *)vips.object_class_find_property(G_OBJECT_GET_CLASS(image), "height"))->maximum;
+}
+
+/* NULL if libvips does not count so far: it has pages one under another. */
+static VipsImage *turned_header(const ForeignReader *source, TtOrientation turn, gboolean tag_used,
+                                GError **error) {
+    const Reader *reader = &source->reader;
+    const HeaderTurn how = {.turn = turn,
+                            .width = reader->shape.width,
+                            .height = reader->shape.height,
+                            .pages = reader->pages,
+                            .upright = tag_used || reader->tag == TT_NONE,
+                            .strip = source->strip,
+                            .tag = tag_used ? TT_NONE : reader->tag};
+    guint64 rows = (guint64)reader->pages * (tt_swaps_axes(turn) ? how.width : how.height);
+    VipsImage *image = vips_turned(source->image, &how);
+    if ((guint64)image->Ysize == rows)
+        return image;
+    fault(error, STATUS_FAILED,
+          "would have %" G_GUINT64_FORMAT " rows in its %" G_GSIZE_FORMAT
+          " pages, and libvips counts to %d: split it first",
+          rows, reader->pages, most_rows(image));
+    vips.object_unref(image);
+    return NULL;
+}
+
+static char *options_of(const Saving *saving, const VipsImage *image) {
+    return saving->one_tile ? g_strdup_printf("%s,tile-width=%d,tile-height=%d", saving->options->str,
+                                              image->Xsize, image->Ysize)
+                            : g_strdup(saving->options->str);
+}
+
 Writer *foreign_create(FILE *file, Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     const ForeignReader *source = (const ForeignReader *)reader;
+    VipsImage *image = turned_header(source, turn, tag_used, error);
+    if (!image)
+        return NULL;
     ForeignWriter *w = g_new0(ForeignWriter, 1);
     w->writer = (Writer){.format = reader->format, .passes = 1};
     w->format = source->format;
-    w->options = g_strdup(source->saving.options->str);
     w->file = file;
-    w->image = turned_header(source, turn, tag_used);
+    w->image = image;
+    w->options = options_of(&source->saving, w->image);
     w->row_bytes = (gsize)w->image->Xsize * source->pixel_bytes;
     g_mutex_init(&w->lock);
     g_cond_init(&w->changed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exchanging two numbers in a text.
+ * Changing and exchanging numbers in a text.
  */
 #define _GNU_SOURCE
 #include "xmp_sizes.h"
@@ -44,11 +44,34 @@ static void swap_spans(guint8 *packet, Span a, Span b) {
     g_free(old);
 }
 
-void xmp_swap_sizes(guint8 *packet, gsize size) {
+/* A smaller number in place of one that says `whole`. */
+static void cut(guint8 *packet, gsize size, const char *name, guint whole, guint kept) {
+    Span span;
+    char was[16], is[16];
+    gsize length = (gsize)g_snprintf(was, sizeof(was), "%u", whole);
+    gsize left = (gsize)g_snprintf(is, sizeof(is), "%u", kept);
+    if (kept == whole || !find_number(packet, size, name, &span) || span.length != length ||
+        memcmp(packet + span.at, was, length))
+        return;
+    gsize lost = length - left, behind = span.at + length;
+    guint8 *end = memmem(packet + behind, size - behind, "<?xpacket end", 13);
+    if (!end)
+        end = packet + size;
+    memcpy(packet + span.at, is, left);
+    memmove(packet + behind - lost, packet + behind, (gsize)(end - packet) - behind);
+    memset(end - lost, ' ', lost);
+}
+
+void xmp_turn_sizes(guint8 *packet, gsize size, TtOrientation turn, guint width, guint height,
+                    guint kept_width, guint kept_height) {
     static const char *const pairs[][2] = {{"tiff:ImageWidth", "tiff:ImageLength"},
                                            {"exif:PixelXDimension", "exif:PixelYDimension"}};
     Span across, down;
-    for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++)
-        if (find_number(packet, size, pairs[i][0], &across) && find_number(packet, size, pairs[i][1], &down))
+    for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        cut(packet, size, pairs[i][0], width, kept_width);
+        cut(packet, size, pairs[i][1], height, kept_height);
+        if (tt_swaps_axes(turn) && find_number(packet, size, pairs[i][0], &across) &&
+            find_number(packet, size, pairs[i][1], &down))
             swap_spans(packet, across, down);
+    }
 }

@@ -6,8 +6,12 @@
 #define XMP_SIZES_H
 
 #include <glib.h>
+#include <tiletranspose/tt.h>
 
-/* Exchanges widths and heights, each an attribute or an element. The packet keeps its length. */
-void xmp_swap_sizes(guint8 *packet, gsize size);
+/* width x height: of the picture before the turn, of which the turn keeps the first kept_width columns and
+ * kept_height rows. Each size is an attribute or an element. The packet keeps its length: what a number loses
+ * in digits becomes spaces behind all else. */
+void xmp_turn_sizes(guint8 *packet, gsize size, TtOrientation turn, guint width, guint height,
+                    guint kept_width, guint kept_height);
 
 #endif
