@@ -7,9 +7,10 @@
  * The optional arguments:
  *
  * orientation   none, fliph, rot180, flipv, transpose, rot90, transverse, rot270, or auto; transpose unless
- *               given. Turns are clockwise. `auto` turns as the image's orientation tag says and removes the
- *               tag, also from EXIF and XMP. Any other turns the pixels as they are stored and leaves the tag
- *               alone, so a viewer that obeys it turns them once more.
+ *               given. Turns are clockwise. `auto` turns as the image's orientation tag says (EXIF's, or
+ *               else that of a PNG's raw profile, or else XMP's) and removes the tag from all of them. Any
+ *               other turns the pixels as they are stored and leaves the tag alone, so a viewer that obeys it
+ *               turns them once more.
  * backend       the code that moves the pixels: auto, cpu, or one name of the library's table. Not given, the
  *               environment's TT_BACKEND counts, or auto where that is unset.
  * device        the number of the GPU, for a backend that has one
@@ -33,8 +34,8 @@
 #include <tiletranspose/tt_frame.h>
 #include <vips/vips.h>
 
+#include "image_tag.h"
 #include "read_order.h"
-#include "remove_tag.h"
 
 enum { ORIENTATION_AUTO = 0, ORIENTATION_LAST = TT_ROT270 + 1 };
 
@@ -326,7 +327,7 @@ static void set_header(TtTranspose *self) {
     if (self->source)
         restore_tile_size(self);
     if (self->orientation == ORIENTATION_AUTO)
-        tt_remove_orientation_tag(in, out);
+        tt_image_remove_tag(in, out);
     if (self->turn != TT_NONE)
         set_offsets(self);
     if (tt_swaps_axes(self->turn)) {
@@ -383,8 +384,8 @@ static int choose_turn(TtTranspose *self) {
         return fail(
             "enum 'TtOrientation' has no member 'last', should be one of: auto, none, fliph, rot180, flipv, "
             "transpose, rot90, transverse, rot270");
-    self->turn = self->orientation == ORIENTATION_AUTO ? (TtOrientation)vips_image_get_orientation(self->in)
-                                                       : (TtOrientation)self->orientation;
+    self->turn =
+        self->orientation == ORIENTATION_AUTO ? tt_image_tag(self->in) : (TtOrientation)self->orientation;
     return 0;
 }
 

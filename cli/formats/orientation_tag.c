@@ -57,14 +57,18 @@ static guint8 *digit_after_name(const guint8 *p, const guint8 *end) {
     return single ? (guint8 *)p : NULL;
 }
 
+/* Whether a name starts here, of an attribute or of an element that opens. */
+static gboolean starts_name(const guint8 *packet, const guint8 *p) {
+    return p > packet && (g_ascii_isspace(p[-1]) || p[-1] == '<');
+}
+
 /* The first that the packet states, or 0. All become `orientation`, unless that is 0. */
 static int replace_in_xmp(guint8 *packet, gsize size, int orientation) {
     static const char name[] = "tiff:Orientation";
     const guint8 *end = packet + size, *p = packet;
     int found = 0;
-    while ((p = memmem(p, (gsize)(end - p), name, sizeof(name) - 1))) {
-        p += sizeof(name) - 1;
-        guint8 *digit = digit_after_name(p, end);
+    for (; (p = memmem(p, (gsize)(end - p), name, sizeof(name) - 1)); p += sizeof(name) - 1) {
+        guint8 *digit = starts_name(packet, p) ? digit_after_name(p + sizeof(name) - 1, end) : NULL;
         if (digit && !found)
             found = *digit - '0';
         if (digit && orientation)

@@ -152,7 +152,7 @@ static Writer *create(FILE *file, Reader *reader, TtOrientation turn, gboolean t
               private->type);
         return NULL;
     }
-    png_chunks_turn(chunks, reader->path, turn, tag_used || !s->options->stored);
+    png_chunks_turn(chunks, reader->path, turn, &reader->shape, tag_used || !s->options->stored);
     if (s->options->strip)
         png_chunks_strip(chunks);
     PngPacking packing = {s->options->png_level, s->options->png_filters};

@@ -13,7 +13,10 @@
 
 #include "../say.h"
 #include "deflate.h"
+#include "exif_turn.h"
 #include "orientation_tag.h"
+#include "text_blocks.h"
+#include "xmp_sizes.h"
 
 enum {
     SIGNATURE = 8,
@@ -38,96 +41,7 @@ static gboolean is_type(const char *type, const char *wanted) {
     return !memcmp(type, wanted, 4);
 }
 
-/* ---- The orientation tag ---------------------------------------------------------------------------- */
-
-typedef int (*FindTag)(guint8 *block, gsize size, gboolean reset);
-
-/* The texts that may hold a tag: as it is, or as hexadecimal digits among white space. What speaks first has
- * the highest rank. */
-enum { RANK_XMP = 1, RANK_PROFILE, RANK_EXIF };
-static const struct {
-    const char *keyword;
-    FindTag find;
-    gboolean digits;
-    int rank;
-} carriers[] = {
-    {"Raw profile type exif", exif_orientation, TRUE, RANK_PROFILE},
-    {"Raw profile type APP1", exif_orientation, TRUE, RANK_PROFILE},
-    {"Raw profile type APP1", xmp_orientation, TRUE, RANK_XMP},
-    {"Raw profile type xmp", xmp_orientation, TRUE, RANK_XMP},
-    {"XML:com.adobe.xmp", xmp_orientation, FALSE, RANK_XMP},
-};
-
-/* What a chunk states: the highest rank and its tag; rank 0 if there is none. */
-typedef struct {
-    int rank, tag;
-} Statement;
-
-static void state(Statement *s, int rank, int tag) {
-    if (tag && rank > s->rank)
-        *s = (Statement){rank, tag};
-}
-
-static gboolean may_state(const char *keyword) {
-    for (gsize i = 0; i < G_N_ELEMENTS(carriers); i++)
-        if (!strcmp(keyword, carriers[i].keyword))
-            return TRUE;
-    return FALSE;
-}
-
-/* The digits of a "Raw profile type ..." text begin behind two lines with a name and a length. */
-static guint8 *first_digit(guint8 *text, const guint8 *end) {
-    for (int lines = 0; text < end && lines < 3; text++)
-        lines += *text == '\n';
-    return text;
-}
-
-/* Writes bytes over the digits that stand for them, but only over those that differ. */
-static void write_digits(guint8 *text, const guint8 *end, const GByteArray *bytes) {
-    gsize n = 0;
-    for (; text < end && n < 2 * (gsize)bytes->len; text++) {
-        if (!g_ascii_isxdigit(*text))
-            continue;
-        int value = n % 2 ? bytes->data[n / 2] & 15 : bytes->data[n / 2] >> 4;
-        if (g_ascii_xdigit_value((char)*text) != value)
-            *text = (guint8) "0123456789abcdef"[value];
-        n++;
-    }
-}
-
-static int find_in_digits(guint8 *text, gsize size, FindTag find, gboolean reset) {
-    const guint8 *end = text + size;
-    guint8 *start = first_digit(text, end);
-    GByteArray *bytes = g_byte_array_new();
-    int high = -1;
-    for (const guint8 *p = start; p < end && bytes->len < MOST_TEXT; p++) {
-        int value = g_ascii_xdigit_value((char)*p);
-        if (value < 0)
-            continue;
-        if (high < 0) {
-            high = value;
-            continue;
-        }
-        guint8 byte = (guint8)(high * 16 + value);
-        g_byte_array_append(bytes, &byte, 1);
-        high = -1;
-    }
-    int found = bytes->len ? find(bytes->data, bytes->len, reset) : 0;
-    if (found && reset)
-        write_digits(start, end, bytes);
-    g_byte_array_unref(bytes);
-    return found;
-}
-
-static Statement text_statement(const char *keyword, guint8 *text, gsize size, gboolean reset) {
-    Statement s = {0, 0};
-    for (gsize i = 0; i < G_N_ELEMENTS(carriers); i++)
-        if (!strcmp(keyword, carriers[i].keyword))
-            state(&s, carriers[i].rank,
-                  carriers[i].digits ? find_in_digits(text, size, carriers[i].find, reset)
-                                     : carriers[i].find(text, size, reset));
-    return s;
-}
+/* ---- Blocks of EXIF and XMP ------------------------------------------------------------------------- */
 
 static GByteArray *inflated(const guint8 *data, gsize size) {
     GByteArray *text = g_byte_array_new();
@@ -149,74 +63,120 @@ static GByteArray *inflated(const guint8 *data, gsize size) {
     return NULL;
 }
 
-/* A text that is compressed from `start` on: inflated, looked at, and deflated again if it was changed. */
-static Statement compressed_statement(GByteArray *data, gsize start, const char *keyword, gboolean reset) {
-    GByteArray *text = inflated(data->data + start, data->len - start);
+/* A text that is compressed from `start` on: inflated, visited, and deflated again if it was changed. */
+static void visit_compressed(GByteArray *chunk, gsize start, const char *keyword, VisitBlock visit,
+                             gpointer data) {
+    GByteArray *text = inflated(chunk->data + start, chunk->len - start);
     if (!text)
-        return (Statement){0, 0};
+        return;
     guint8 *before = g_memdup2(text->data, text->len);
-    Statement s = text_statement(keyword, text->data, text->len, reset);
+    text_blocks_visit(keyword, text->data, text->len, visit, data);
     if (memcmp(before, text->data, text->len)) {
         uLongf size = compressBound(text->len);
         guint8 *packed = g_malloc(size);
         if (compress2(packed, &size, text->data, text->len, Z_BEST_COMPRESSION) == Z_OK) {
-            g_byte_array_set_size(data, (guint)start);
-            g_byte_array_append(data, packed, (guint)size);
+            g_byte_array_set_size(chunk, (guint)start);
+            g_byte_array_append(chunk, packed, (guint)size);
         }
         g_free(packed);
     }
     g_free(before);
     g_byte_array_unref(text);
-    return s;
 }
 
-/* What a text chunk states. Its keyword ends with a zero byte; then zTXt has a method, iTXt a flag, a
- * method and two more strings, before the text begins. */
-static Statement text_chunk_statement(Chunk *chunk, gboolean reset) {
-    static const Statement nothing = {0, 0};
-    guint8 *data = chunk->data->data, *end = data + chunk->data->len, *p = memchr(data, 0, chunk->data->len);
-    if (!p || !may_state((const char *)data))
-        return nothing;
+/* A text chunk's keyword ends with a zero byte; then zTXt has a method, iTXt a flag, a method and two more
+ * strings, before the text begins. */
+static void visit_text_chunk(Chunk *chunk, VisitBlock visit, gpointer data) {
+    guint8 *start = chunk->data->data, *end = start + chunk->data->len,
+           *p = memchr(start, 0, chunk->data->len);
+    if (!p || !text_may_hold_block((const char *)start))
+        return;
     p++;
     gboolean compressed = is_type(chunk->type, "zTXt");
     if (is_type(chunk->type, "iTXt")) {
         if (end - p < 2)
-            return nothing;
+            return;
         compressed = p[0] == 1;
         p += 2;
         for (int strings = 0; strings < 2; strings++, p++)
             if (!(p = memchr(p, 0, (gsize)(end - p))))
-                return nothing;
+                return;
     } else if (compressed) {
         p++;
     }
     if (p >= end)
-        return nothing;
-    if (!compressed)
-        return text_statement((const char *)data, p, (gsize)(end - p), reset);
-    char *keyword = g_strdup((const char *)data); /* the data may move */
-    Statement s = compressed_statement(chunk->data, (gsize)(p - data), keyword, reset);
+        return;
+    char *keyword = g_strdup((const char *)start); /* the data may move */
+    if (compressed)
+        visit_compressed(chunk->data, (gsize)(p - start), keyword, visit, data);
+    else
+        text_blocks_visit(keyword, p, (gsize)(end - p), visit, data);
     g_free(keyword);
+}
+
+static void visit_blocks(Chunk *chunk, VisitBlock visit, gpointer data) {
+    const Block exif = {chunk->data->data, chunk->data->len, FALSE, RANK_EXIF};
+    if (is_type(chunk->type, "eXIf"))
+        visit(&exif, data);
+    else if (is_type(chunk->type, "tEXt") || is_type(chunk->type, "zTXt") || is_type(chunk->type, "iTXt"))
+        visit_text_chunk(chunk, visit, data);
+}
+
+/* What blocks state: the highest rank and its tag; rank 0 if there is none. */
+typedef struct {
+    int rank, tag;
+} Statement;
+
+static void note_statement(const Block *block, gpointer data) {
+    Statement *best = data;
+    int tag = block->xmp ? xmp_orientation(block->data, block->size, FALSE)
+                         : exif_orientation(block->data, block->size, FALSE);
+    if (tag && block->rank > best->rank)
+        *best = (Statement){block->rank, tag};
+}
+
+static Statement chunk_statement(Chunk *chunk) {
+    Statement s = {0, TT_NONE};
+    visit_blocks(chunk, note_statement, &s);
     return s;
 }
 
-static Statement chunk_statement(Chunk *chunk, gboolean reset) {
-    if (is_type(chunk->type, "eXIf")) {
-        int tag = exif_orientation(chunk->data->data, chunk->data->len, reset);
-        return (Statement){tag ? RANK_EXIF : 0, tag};
-    }
-    if (is_type(chunk->type, "tEXt") || is_type(chunk->type, "zTXt") || is_type(chunk->type, "iTXt"))
-        return text_chunk_statement(chunk, reset);
-    return (Statement){0, 0};
+static TtOrientation find_tag(GPtrArray *list) {
+    Statement s = {0, TT_NONE};
+    for (guint i = 0; i < list->len; i++)
+        visit_blocks(list->pdata[i], note_statement, &s);
+    return (TtOrientation)s.tag;
 }
 
-static TtOrientation find_tag(GPtrArray *list) {
-    Statement best = {0, TT_NONE};
-    for (guint i = 0; i < list->len; i++) {
-        Statement s = chunk_statement(list->pdata[i], FALSE);
-        state(&best, s.rank, s.tag);
+typedef struct {
+    const char *path;
+    TtOrientation turn;
+    guint width, height;
+    gboolean upright;
+} BlockTurn;
+
+static void drop_thumbnail(const Block *exif, const char *path) {
+    guint8 *thumbnail;
+    gsize size;
+    if (!exif_thumbnail(exif->data, exif->size, &thumbnail, &size))
+        return;
+    exif_drop_thumbnail(exif->data, exif->size);
+    say_note(path, "its EXIF thumbnail shows the picture as it was, left out");
+}
+
+static void turn_block(const Block *block, gpointer data) {
+    const BlockTurn *t = data;
+    if (block->xmp) {
+        xmp_turn_sizes(block->data, block->size, t->turn, t->width, t->height, t->width, t->height);
+        if (t->upright)
+            xmp_orientation(block->data, block->size, TRUE);
+        return;
     }
-    return (TtOrientation)best.tag;
+    exif_turn(block->data, block->size, t->turn, t->width, t->height, t->width, t->height, t->upright);
+    if (t->turn != TT_NONE)
+        drop_thumbnail(block, t->path);
+    if (t->upright)
+        exif_orientation(block->data, block->size, TRUE);
 }
 
 /* ---- Where a chunk belongs -------------------------------------------------------------------------- */
@@ -513,7 +473,9 @@ const Chunk *png_chunks_private(const PngChunks *chunks) {
     return NULL;
 }
 
-void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean reset) {
+void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, const TtImage *shape,
+                     gboolean upright) {
+    BlockTurn blocks = {path, turn, (guint)shape->width, (guint)shape->height, upright};
     for (guint i = 0; i < chunks->list->len;) {
         Chunk *chunk = chunks->list->pdata[i];
         if (turn != TT_NONE && !stays_true(chunk)) {
@@ -521,8 +483,7 @@ void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gb
             g_ptr_array_remove_index(chunks->list, i);
             continue;
         }
-        if (reset)
-            chunk_statement(chunk, TRUE);
+        visit_blocks(chunk, turn_block, &blocks);
         if (tt_swaps_axes(turn) && is_type(chunk->type, "pHYs"))
             swap_resolution(chunk->data);
         if (tt_swaps_axes(turn) && is_type(chunk->type, "sCAL"))
@@ -534,7 +495,7 @@ void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gb
 void png_chunks_strip(PngChunks *chunks) {
     for (guint i = chunks->list->len; i-- > 0;) {
         Chunk *chunk = chunks->list->pdata[i];
-        if (!is(chunk, SHOWN) && chunk_statement(chunk, FALSE).tag <= TT_NONE)
+        if (!is(chunk, SHOWN) && chunk_statement(chunk).tag <= TT_NONE)
             g_ptr_array_remove_index(chunks->list, i);
     }
 }

@@ -30,9 +30,10 @@ gboolean png_chunks_read(PngInput *input, gsize limit, PngChunks *chunks, GError
 /* A chunk that only the program which wrote it knows how to turn, NULL if there is none. */
 const Chunk *png_chunks_private(const PngChunks *chunks);
 
-/* Makes the chunks fit the turned picture: resolutions swapped, what cannot be turned dropped with a
- * note, and with reset each carrier of the orientation tag set to 1. */
-void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, gboolean reset);
+/* Makes the chunks fit the turned picture, which was of this shape: sizes and resolutions swapped, what
+ * cannot be turned dropped with a note, and if it is upright each carrier of the orientation tag set to 1. */
+void png_chunks_turn(PngChunks *chunks, const char *path, TtOrientation turn, const TtImage *shape,
+                     gboolean upright);
 
 /* Drops what is not needed to show the picture. Kept are transparency, background, colour space, the shape
  * of pixels, and an orientation tag that still has to be followed. */

@@ -9,69 +9,46 @@
 
 #include <string.h>
 
+#include "tiff_block.h"
+
 /* ---- Comparing ---------------------------------------------------------------------------------------- */
 
-typedef struct {
-    guint8 *data;
-    gsize size;
-    gboolean big_endian;
-} Exif;
-
-static guint32 number_at(const Exif *e, gsize at, gsize n) {
-    guint32 value = 0;
-    for (gsize i = 0; i < n; i++)
-        value = value << 8 | e->data[at + (e->big_endian ? i : n - 1 - i)];
-    return value;
-}
-
-static void blank(Exif *e, gsize at, gsize n) {
-    if (n <= e->size && at <= e->size - n)
-        memset(e->data + at, 0, n);
-}
-
-static void blank_directory(Exif *e, gsize at, gboolean nested) {
-    enum {
-        ORIENTATION = 0x112,
-        X_RESOLUTION = 0x11a,
-        Y_RESOLUTION,
-        UNIT = 0x128,
-        NESTED = 0x8769,
-        ENTRY = 12
-    };
+static void blank_directory(const TiffBlock *t, gsize directory, gboolean nested) {
+    enum { ORIENTATION = 0x112, X_RESOLUTION = 0x11a, Y_RESOLUTION, UNIT = 0x128, NESTED = 0x8769 };
     enum { WIDTH = 0xa002, HEIGHT };
-    if (at + 2 > e->size)
-        return;
-    for (gsize n = number_at(e, at, 2), entry = at + 2; n && entry + ENTRY <= e->size; n--, entry += ENTRY) {
-        gsize value = number_at(e, entry + 8, 4);
-        switch (number_at(e, entry, 2)) {
+    gsize end = tiff_block_next(t, directory);
+    for (gsize entry = directory + 2; entry < MIN(end, t->size); entry += TIFF_ENTRY) {
+        gsize value = tiff_block_number(t, entry + 8, 4);
+        switch (tiff_block_number(t, entry, 2)) {
         case ORIENTATION:
         case UNIT:
         case WIDTH:
         case HEIGHT:
-            blank(e, entry + 2, 2); /* a number of 16 bits or 32 */
-            blank(e, entry + 8, 4);
+            tiff_block_put(t, entry + 2, 2, 0); /* a number of 16 bits or 32 */
+            tiff_block_put(t, entry + 8, 4, 0);
             break;
         case X_RESOLUTION:
         case Y_RESOLUTION:
-            blank(e, value, 8);
+            tiff_block_put(t, value, 4, 0);
+            tiff_block_put(t, value + 4, 4, 0);
             break;
         case NESTED:
             if (!nested)
-                blank_directory(e, value, TRUE);
+                blank_directory(t, value, TRUE);
         }
     }
 }
 
 /* A copy of EXIF with 0 for each number that a turn changes. */
 static GBytes *exif_without_numbers(const guint8 *block, gsize size) {
-    if (size >= 6 && !memcmp(block, "Exif\0\0", 6)) {
-        block += 6;
-        size -= 6;
-    }
-    Exif e = {g_memdup2(block, size), size, size && block[0] == 'M'};
-    if (size >= 8)
-        blank_directory(&e, number_at(&e, 4, 4), FALSE);
-    return g_bytes_new_take(e.data, size);
+    guint8 *copy = g_memdup2(block, size);
+    TiffBlock t;
+    if (!tiff_block_open(&t, copy, size))
+        return g_bytes_new_take(copy, size);
+    blank_directory(&t, tiff_block_number(&t, 4, 4), FALSE);
+    GBytes *bytes = g_bytes_new(t.data, t.size); /* with or without "Exif" in front */
+    g_free(copy);
+    return bytes;
 }
 
 static gboolean same_exif(const void *a, gsize a_size, const void *b, gsize b_size) {

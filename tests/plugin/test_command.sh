@@ -144,6 +144,38 @@ for o in $orientations; do
     done
 done
 
+# Films: few colours, so that a GIF holds them all, and delays of their own, written into the metadata by hand.
+# (libvips reads a WebP through a scratch file of its own.)
+vips relational_const roll.v bits.v more 128
+delays=$(seq 50 10 140 | tr '\n' ' ')
+for format in gif 'webp[lossless]'; do
+    name=${format%%[*}
+    if ! vips copy bits.v "try.$format" 2>/dev/null; then
+        echo "SKIPPED: pages of a $name, since this libvips writes none"
+        continue
+    fi
+    LC_ALL=C sed "s#</meta>#<field type=\"gint\" name=\"page-height\">20</field><field type=\"gint\" name=\"loop\">3</field>\
+<field type=\"VipsArrayInt\" name=\"delay\">$delays</field></meta>#" bits.v >film.v
+    vips copy film.v "film.$format"
+    [ "$(vipsheader -f n-pages "film.$name")" = 10 ] || fail "cannot make a $name of 10 frames"
+    for o in $orientations; do
+        vips tt_transpose "film.$name[n=-1]" "turned.$format" --orientation $o
+        for field in n-pages loop delay; do
+            [ "$(vipsheader -f $field "turned.$name")" = "$(vipsheader -f $field "film.$name")" ] || fail "$field of a $name: $o"
+        done
+        for page in 0 4 9; do
+            reference "film.$name[page=$page]" $o
+            same "turned.$name[page=$page]" reference.v
+        done
+    done
+    cp "film.$name" "round.$name"
+    for i in 1 2 3 4; do
+        vips tt_transpose "round.$name[n=-1]" "next.$format" --orientation rot90
+        mv "next.$name" "round.$name"
+    done
+    same "round.$name[n=-1]" "film.$name[n=-1]"
+done
+
 # ---- the orientation tag -------------------------------------------------------------------------------
 
 # A .v file ends in its metadata as XML, so a tag can be written there by hand.

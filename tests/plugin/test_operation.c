@@ -451,6 +451,47 @@ static void test_auto_xmp(void) {
     }
 }
 
+/* What states the tag where libvips has no field of it, which it makes from EXIF alone. */
+static void test_auto_without_field(void) {
+    static const char xmp[] = "<x tiff:Orientation=\"6\"/>",
+                      profile[] = "png-comment-3-Raw profile type exif";
+    static const struct {
+        gboolean exif, text;
+        const char *loader;
+        int tag;
+    } cases[] = {
+        {FALSE, FALSE, "pngload", 6}, {FALSE, TRUE, "pngload", 8},   {FALSE, FALSE, NULL, 6},
+        {TRUE, TRUE, "pngload", 1},   {FALSE, FALSE, "heifload", 1}, {FALSE, FALSE, "jxlload_source", 1},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        VipsImage *in = noise(7, 4, 3, VIPS_FORMAT_UCHAR);
+        const char *text;
+        if (cases[i].exif)
+            vips_image_set_blob_copy(in, VIPS_META_EXIF_NAME, exif_big, sizeof(exif_big) - 1);
+        vips_image_remove(in, VIPS_META_ORIENTATION);
+        vips_image_set_blob_copy(in, VIPS_META_XMP_NAME, xmp, sizeof(xmp) - 1);
+        if (cases[i].text)
+            vips_image_set_string(
+                in, profile, "\nexif\n      26\n4d4D002a00000008000101120003\n000000010008000000000000\n");
+        if (cases[i].loader)
+            vips_image_set_string(in, VIPS_META_LOADER, cases[i].loader);
+        VipsImage *out = turn(in, "auto"), *again = turn(out, "auto"),
+                  *reference = turn_by_libvips(in, cases[i].tag);
+        expect_same_pixels(out, reference, "auto");
+        expect_same_pixels(again, reference, "auto again");
+        expect_blob(out, VIPS_META_XMP_NAME, "<x tiff:Orientation=\"1\"/>", sizeof(xmp) - 1);
+        if (cases[i].text) {
+            expect_ok(vips_image_get_string(out, profile, &text));
+            g_assert_cmpstr(text, ==,
+                            "\nexif\n      26\n4d4D002a00000008000101120003\n000000010001000000000000\n");
+        }
+        g_object_unref(reference);
+        g_object_unref(again);
+        g_object_unref(out);
+        g_object_unref(in);
+    }
+}
+
 /* ---- Pipelines ------------------------------------------------------------------------------------- */
 
 /* crop, turn, turn, shrink, join: from pixels in order the same as from memory with libvips' own turns. */
@@ -931,6 +972,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/auto-exif", test_auto_exif);
     g_test_add_func("/auto-bad-exif", test_auto_bad_exif);
     g_test_add_func("/auto-xmp", test_auto_xmp);
+    g_test_add_func("/auto-without-field", test_auto_without_field);
     g_test_add_func("/pipelines", test_pipelines);
     g_test_add_func("/joins", test_joins);
     g_test_add_func("/threads", test_threads);
