@@ -363,6 +363,7 @@ static gboolean turn_job(Job *job, GError **error) {
         !check_size(job, error) || !check_output(job, error))
         return FALSE;
 
+    job->reader->cancel = job->cancel;
     decide_turn(job);
     note_sizes(job);
     if (nothing_to_do(job) && job->options->in_place) {

@@ -38,6 +38,7 @@ typedef struct {
     gsize own_memory;              /* bytes that the format will hold beside rows, as decide says */
     const char
         *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
+    const volatile int *cancel; /* set by the caller of open: not 0 ends any call soon; NULL until then */
 } Reader;
 
 typedef struct {

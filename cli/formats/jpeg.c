@@ -26,7 +26,6 @@ typedef struct {
     struct jpeg_decompress_struct from;
     JpegErrors errors;
     struct jpeg_progress_mgr progress;
-    const volatile int *cancel;
     jvirt_barray_ptr *coefficients; /* NULL until they are read */
     gboolean started;               /* rows are read */
     gboolean has_exif, has_index, has_tag;
@@ -52,14 +51,18 @@ static gboolean is_jpeg(const guint8 *head, gsize size) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
 
+static gboolean is_cancelled(const JpegReader *r) {
+    return r->reader.cancel && *r->reader.cancel;
+}
+
+/* Called by libjpeg with each row of blocks that it reads or writes. */
 static void look_for_cancel(j_common_ptr library) {
-    const JpegReader *r = library->client_data;
-    if (r->cancel && *r->cancel)
+    if (is_cancelled(library->client_data))
         ERREXIT(library, JERR_CANT_SUSPEND);
 }
 
 static gboolean library_stopped(JpegReader *r, GError **error) {
-    if (r->cancel && *r->cancel)
+    if (is_cancelled(r))
         return fault(error, STATUS_SIGNAL, "interrupted");
     if (ferror(r->file))
         return system_fault(error, "read it", errno);
@@ -320,7 +323,7 @@ static gboolean turn_tag(JpegReader *r, FILE *file, GError **error) {
 
 static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *cancel, GError **error) {
     JpegReader *r = (JpegReader *)reader;
-    r->cancel = cancel;
+    (void)cancel; /* which the reader has */
     return read_coefficients(r, error) && check_passed_over(r, error) &&
            (reader->by_tag ? turn_tag(r, file, error) : turn_coefficients(r, file, error));
 }
@@ -354,6 +357,8 @@ static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
 /* ---- Writing pixels ----------------------------------------------------------------------------------- */
 
 static gboolean writer_stopped(JpegWriter *w, GError **error) {
+    if (is_cancelled(w->source))
+        return fault(error, STATUS_SIGNAL, "interrupted");
     return jpeg_errors_fault(&w->errors, error);
 }
 
@@ -370,6 +375,8 @@ static gboolean start(JpegWriter *w, GError **error) {
     if (setjmp(w->errors.jump))
         return writer_stopped(w, error);
     jpeg_create_compress(&w->to);
+    w->to.client_data = r;
+    w->to.progress = &r->progress;
     jpeg_stdio_dest(&w->to, w->file);
     jpeg_copy_coding(&r->from, &w->to);
     jpeg_blocks_turn_header(&r->from, &w->to, r->how.turn);

@@ -47,6 +47,14 @@ gboolean jpeg_errors_fault(JpegErrors *errors, GError **error) {
         return system_fault(error, "write the output", errors->system_error);
     case JERR_OUT_OF_MEMORY:
         return fault(error, STATUS_FAILED, "needs more memory than the system has: free some");
+    case JERR_BAD_PRECISION:
+        return fault(error, STATUS_FAILED, "has %d bits a sample, and 8 are read: convert it first",
+                     errors->manager.msg_parm.i[0]);
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_NOTIMPL:
+        return fault(
+            error, STATUS_FAILED,
+            "is coded as lossless or hierarchical JPEG, which libjpeg-turbo does not turn: convert it first");
     default:
         errors->manager.format_message(&library, text);
         return fault(error, STATUS_FAILED, "cannot be read (%s): restore it from a copy", text);

@@ -440,6 +440,21 @@ class Beside(JpegTest):
         self.succeeds("--flip", "vertical", "--overwrite", "-o", "out.jpg", "in.jpg")
         self.assertEqual(beside(self.read("out.jpg")), beside(self.read("in.jpg")))
 
+    def test_sizes_in_xmp_of_a_trimmed_picture(self):
+        """They follow; the packet keeps its length, and other numbers are none of theirs."""
+        size = '<x exif:PixelXDimension="%s" a="1003" exif:PixelYDimension="%s"/><tiff:ImageWidth>%s</tiff:ImageWidth>'
+        self.make("in.jpg", "-grayscale", width=1003, height=101)
+        for end in (b"", b" \n<?xpacket end='w'?>"):
+            self.make("in.jpg", "-grayscale", width=1003, height=101)
+            packet = (size % (1003, 101, 1003)).encode() + end
+            self.add("in.jpg", segment(0xe1, XMP + packet))
+            for orientation, sizes in (("rot180", (1000, 96, 1000)), ("rot90", (96, 1003, 1003)), ("flipv", (1003, 96, 1003))):
+                self.succeeds("-q", "--jpeg", "trim", *ARGUMENTS[orientation], "--overwrite", "-o", "out.jpg", "in.jpg")
+                got = beside(self.read("out.jpg"))[1][1][len(XMP):]
+                self.assertEqual(len(got), len(packet))
+                self.assertEqual(got.replace(b" ", b""), ((size % sizes).encode() + end).replace(b" ", b""), orientation)
+                self.assertTrue(got.endswith(end.strip()) if end else got.startswith(b"<x"))
+
     def thumbnail(self, block):
         """The thumbnail of an EXIF block; None if it has none."""
         _, at = values(block)
@@ -632,9 +647,11 @@ class Damage(JpegTest):
     def test_kinds_that_are_not_read(self):
         self.make("in.jpg")
         data = self.read("in.jpg")
-        for at, value in ((data.index(b"\xff\xc0") + 4, 12), (data.index(b"\xff\xc0") + 1, 0xc3)):  # bits, and lossless
+        for at, value, says in ((data.index(b"\xff\xc0") + 4, 12, "12 bits a sample"), (data.index(b"\xff\xc0") + 1, 0xc3, "lossless or hierarchical"),
+                                (data.index(b"\xff\xc0") + 1, 0xc5, "lossless or hierarchical")):
             self.write("in.jpg", data[:at] + bytes((value,)) + data[at + 1:])
-            self.fails(1, "--rotate", "90", "-o", "out.jpg", "in.jpg", says=("in.jpg: ",))
+            for where in (["-o", "out.jpg"], ["--in-place"]):
+                self.fails(1, "--rotate", "90", *where, "in.jpg", says=("in.jpg: ", says, "convert it first"))
 
     def test_usage(self):
         self.make("in.jpg")
