@@ -429,6 +429,29 @@ class Carriers(PngTest):
         self.assertEqual(dict(pngs.chunks(self.turn(data, "--rotate", "90", "--stored")))[b"iTXt"],
                          self.XMP + pngs.xmp(6, True))
 
+    def test_sizes_and_resolutions_in_exif_and_xmp(self):
+        """They turn with the picture, wherever such a block stands; the thumbnail goes."""
+        entry = lambda tag, kind, value: struct.pack(">HHI", tag, kind, 1) + (struct.pack(">HH", value, 0) if kind == 3 else struct.pack(">I", value))
+        nested = 8 + 2 + 12 * 4 + 4
+        def block(tag, first, second, width, height, following, thumbnail):
+            exif = nested + 2 + 12 * 2 + 4
+            return (b"MM\0*" + struct.pack(">IH", 8, 4) + entry(0x112, 3, tag) + entry(0x11a, 5, exif + 8 * first) + entry(0x11b, 5, exif + 8 * second)
+                    + entry(0x8769, 4, nested) + struct.pack(">I", following and exif + 16) + struct.pack(">H", 2) + entry(0xa002, 3, width)
+                    + entry(0xa003, 4, height) + bytes(4) + struct.pack(">IIII", 300, 1, 72, 1)
+                    + struct.pack(">H", 2) + entry(0x201, 4, exif + 16 + 2 + 24 + 4) + entry(0x202, 4, 6) + bytes(4) + thumbnail)
+        before, seen = block(6, 0, 1, 5, 3, True, b"\xff\xd8..\xff\xd9"), block(1, 1, 0, 3, 5, False, bytes(6))
+        seen = seen.replace(entry(0xa002, 3, 3) + entry(0xa003, 4, 5), struct.pack(">HHII", 0xa002, 4, 1, 3) + struct.pack(">HHIHH", 0xa003, 3, 1, 5, 0))
+        xmp, turned = b'<x tiff:ImageWidth="5" tiff:ImageLength="3" tiff:Orientation="6"/>', b'<x tiff:ImageWidth="3" tiff:ImageLength="5" tiff:Orientation="1"/>'
+        data = pngs.png(5, 3, before=pngs.chunk(b"eXIf", before) + pngs.chunk(b"iTXt", self.XMP + xmp)
+                        + pngs.chunk(b"tEXt", self.profile("exif", b"Exif\0\0" + before)))
+        self.write("in.png", data)
+        result = self.run_command("-v", "--auto-orient", "-o", "out.png", "in.png")
+        self.assertEqual((result.returncode, result.stderr.count(b"EXIF thumbnail")), (0, 2), result.stderr)
+        kinds = dict(pngs.chunks(self.read("out.png")))
+        self.assertEqual(kinds[b"eXIf"], seen)
+        self.assertEqual(kinds[b"iTXt"], self.XMP + turned)
+        self.assertEqual(kinds[b"tEXt"], self.profile("exif", b"Exif\0\0" + seen))
+
     def test_packed_texts_stay_unless_they_change(self):
         for level in (0, 1, 9):
             profile = b"Raw profile type exif\0\0" + zlib.compress(pngs.raw_profile(1), level)

@@ -3,6 +3,7 @@
 
 usage: test_vips_codec.py IMGTRANSPOSE
 """
+import base64
 import ctypes
 import os
 import random
@@ -26,14 +27,22 @@ FORMATS = re.search(r"libvips [0-9.]+ \((.*)\)", VERSION)
 SAMPLES = {0: "B", 2: "H", 6: "f"}  # of libvips' band formats
 
 
+# Made by avifenc of 32 x 16 pixels (7x, 15y, 120): 10 bits a sample, an irot of 90 degrees against the clock, and EXIF that
+# says 6.
+AVIF = base64.b64decode("""
+AAAAIGZ0eXBhdmlmAAAAAGF2aWZtaWYxbWlhZk1BMUIAAAE9bWV0YQAAAAAAAAAoaGRscgAAAAAAAAAAcGljdAAAAAAAAAAAAAAAAGxpYmF2aWYAAAAADnBpdG0AAAAAAAEAAAAsaWxv
+YwAAAABEAAACAAEAAAABAAABwwAAAEcAAgAAAAEAAAFlAAAAXgAAAEFpaW5mAAAAAAACAAAAGmluZmUCAAAAAAEAAGF2MDFDb2xvcgAAAAAZaW5mZQIAAAAAAgAARXhpZkV4aWYAAAAA
+GmlyZWYAAAAAAAAADmNkc2MAAgABAAEAAAB0aXBycAAAAFRpcGNvAAAAFGlzcGUAAAAAAAAAIAAAABAAAAAQcGl4aQAAAAADCgoKAAAADGF2MUOBAEwAAAAAE2NvbHJuY2x4AAEADQAG
+gAAAAAlpcm90AQAAABhpcG1hAAAAAAAAAAEAAQUBAoMEhQAAAK1tZGF0AAAAAE1NACoAAAAIAAUBEgADAAAAAQAGAAABGgAFAAAAAQAAAEoBGwAFAAAAAQAAAFIBKAADAAAAAQACAAAC
+EwADAAAAAQABAAAAAAAAAAAASAAAAAEAAABIAAAAARIACgkYEP/80BDQaEAyOBFAAABAAEoSm5U71gYjAWRsWeqe+ZLFTEjAzP3Jco5kQPeRYfYrNl2bbUBZ7INYPyznuzdeUHV6""")
 
 
 class Library:
-    """libvips in this process, for reading alone: a process for each look would take a minute."""
+    """libvips in this process: a process for each look would take a minute."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libvips.so.42")
-        for name in ("vips_image_new_from_file", "vips_image_write_to_memory"):
+        for name in ("vips_image_new_from_file", "vips_image_write_to_memory", "vips_image_copy_memory"):
             getattr(self.library, name).restype = ctypes.c_void_p
         os.environ["VIPS_WARNING"] = "0"  # its warnings are no findings here
         assert self.library.vips_init(b"test") == 0
@@ -44,6 +53,16 @@ class Library:
         image = self.library.vips_image_new_from_file(os.fsencode(path), None)
         assert image, path
         return ctypes.c_void_p(image)
+
+    def save_pages(self, path, page_height, to, **options):
+        """A copy of several pages, in a format whose saver is told so by the image alone."""
+        lib, image = self.library, self.open(path)
+        copy = ctypes.c_void_p(lib.vips_image_copy_memory(image))
+        lib.vips_image_set_int(copy, b"page-height", page_height)
+        flat = [part for name, value in options.items() for part in (name.encode(), value)]
+        assert lib.vips_image_write_to_file(copy, os.fsencode(to), *flat, None) == 0, to
+        lib.g_object_unref(copy)
+        lib.g_object_unref(image)
 
     def rows(self, path):
         """The pixels, page under page, as rows of tuples of samples."""
@@ -70,6 +89,12 @@ class Library:
 def vips(*arguments):
     result = subprocess.run(["vips", *arguments], capture_output=True, text=True)
     assert result.returncode == 0, (arguments, result.stderr)
+    return result.stdout
+
+
+def vips_header(path):
+    result = subprocess.run(["vipsheader", "-a", path], capture_output=True, text=True)
+    assert result.returncode == 0, (path, result.stderr)
     return result.stdout
 
 
@@ -262,6 +287,19 @@ class Pages(VipsTest):
             self.assertEqual(self.field(file, "n-pages"), "3")
             self.assertEqual(self.field(file, "width"), str(height))
 
+    def test_pages_of_heif(self):
+        HEVC, AV1 = 1, 4
+        self.write("roll.png", card(48, 96, True))
+        for name, file, compression in (("HEIF", "a.heic", HEVC), ("AVIF", "a.avif", AV1)):
+            if not has(name):
+                continue
+            LIBRARY.save_pages(self.path("roll.png"), 32, self.path(file), compression=compression, Q=95)
+            self.assertEqual(self.field(file, "n-pages"), "3")
+            rows = self.decode(file, "[n=-1]")
+            self.succeeds("-q", "--rotate", "90", "-o", "out." + file, file)
+            self.assertEqual(self.field("out." + file, "n-pages"), "3")
+            self.assert_close(self.decode("out." + file, "[n=-1]"), [row for y in (0, 32, 64) for row in turn(rows[y:y + 32], "rot90")], 12)
+
     def gif(self, *frames):
         """Frames of 2 x 1 in red and blue: (colour indices as LZW, milliseconds), shown three times."""
         frame = lambda pixels, delay: (b"\x21\xf9\x04\0" + struct.pack("<H", delay // 10) + b"\0\0"
@@ -355,6 +393,45 @@ class Pages(VipsTest):
                        + data[21:] + extra + behind)
             self.loses(lost, "in.webp", "unknown kinds")
 
+    def test_four_quarter_turns(self):
+        """Pixels, pages and all that libvips says of a picture are as before."""
+        self.write("card.png", pngs.png(37, 21, before=pngs.chunk(b"eXIf", pngs.exif(1)) + pngs.chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + pngs.xmp(1, True))))
+        self.write("roll.png", pngs.png(16, 27))
+        files = {"a.tif": ["tiffsave", "--compression", "lzw"], "a.webp": ["webpsave", "--lossless"], "a.gif": ["gifsave"], "a.v": ["copy"], "a.hdr": ["radsave"],
+                 "pages.tif": ["tiffsave", "--page-height", "9"], "pages.gif": ["gifsave", "--page-height", "9"],
+                 "pages.webp": ["webpsave", "--page-height", "9", "--lossless"]}
+        for name, file, save in (("JPEG XL", "a.jxl", ["jxlsave", "--lossless"]), ("JPEG 2000", "a.jp2", ["jp2ksave", "--lossless", "--tile-width", "20", "--tile-height", "10"]),
+                                 ("BMP", "a.bmp", ["magicksave", "--format", "bmp"])):
+            if has(name):
+                files[file] = save
+        for file, (save, *options) in files.items():
+            vips(save, self.path("roll.png" if "pages" in file else "card.png"), self.path(file), *options)
+        roll = {file: "[n=-1]" for file in files if "pages" in file}
+        other = ("filename:", "vips-sequential:", "magick-date:", "gif-palette:", "background:", "palette-bit-depth:")  # a GIF's colours get an order of their own
+        describe = lambda file: sorted(line for line in vips_header(self.path(file) + roll.get(file, "")).split("\n")[1:] if not line.startswith(other))
+        before = {file: (opaque(self.decode(file, roll.get(file, ""))), describe(file)) for file in files}
+        for _ in range(4):
+            result = self.run_command("--rotate", "90", "--in-place", *[file for file in files if not file.endswith("jxl")])
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            if "a.jxl" in files:  # before 8.15 libvips does not read its EXIF
+                self.assertEqual(self.run_command("-q", "--rotate", "90", "--overwrite", "-o", "next.jxl", "a.jxl").returncode, 0)
+                os.replace(self.path("next.jxl"), self.path("a.jxl"))
+        for file in files:
+            rows, said = opaque(self.decode(file, roll.get(file, ""))), describe(file)
+            self.assertEqual(rows, before[file][0], file)
+            self.assertEqual(said, before[file][1], file)
+
+    def test_more_rows_than_libvips_counts(self):
+        """They would be cut off."""
+        vips("black", self.path("roll.v"), "60000", "200")
+        vips("gifsave", self.path("roll.v"), self.path("in.gif"), "--page-height", "1")
+        if int(self.field("in.gif", "n-pages")) < 200:
+            self.skipTest("this libvips merges equal frames")
+        result = self.run_command("--rotate", "90", "-o", "out.gif", "in.gif")
+        if result.returncode:  # later libvips count to 100,000,000
+            self.assertIn(b"in.gif: would have 12000000 rows in its 200 pages", result.stderr)
+            self.assertFalse(os.path.exists(self.path("out.gif")))
+
     def test_pages_of_different_sizes(self):
         self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
         self.assertGreater(int(self.field("in.tif", "n-pages")), 1)
@@ -416,6 +493,61 @@ class Tags(VipsTest):
             self.succeeds("-q", "--rotate", "90", "-o", "out." + file, file)
             self.assert_close(self.decode("out." + file), turn(rows, "rot90"), 12)
             self.assertIn(self.field("out." + file, "orientation"), (None, "1"))
+
+    def test_avif_of_ten_bits_that_says_how_it_lies(self):
+        """The decoder has turned it; and no encoder ends the process."""
+        if not has("AVIF"):
+            self.skipTest("this libvips has no AVIF")
+        card = [[(x * 7, y * 15, 120) for x in range(32)] for y in range(16)]
+        eights = lambda name: [[tuple(sample / 257 for sample in pixel) for pixel in row] for row in self.decode(name)]
+        self.write("in.avif", AVIF)
+        self.assert_close(eights("in.avif"), turn(card, "rot270"), 10)
+        self.succeeds("--auto-orient", "--in-place", "in.avif")
+        self.assertEqual(self.read("in.avif"), AVIF)
+        self.fails(1, "--rotate", "90", "--in-place", "in.avif", says=("in.avif: ", "loss", "in place"))
+        result = self.run_command("--rotate", "90", "-o", "out.avif", "in.avif")
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1), result.stderr)
+        self.assert_close(eights("out.avif"), card, 14)
+        bits = self.field("out.avif", "bits-per-sample")
+        self.assertEqual((bits or self.field("out.avif", "heif-bitdepth"), b"10 bits" in result.stderr), ("10", False) if bits else ("12", True))
+
+    def with_sizes(self, name):
+        """A file of 26 x 14 with EXIF and XMP that say so, and a resolution of 300 x 72."""
+        entry = lambda tag, kind, value: struct.pack(">HHI", tag, kind, 1) + (struct.pack(">HH", value, 0) if kind == 3 else struct.pack(">I", value))
+        first, nested = 8 + 2 + 12 * 5 + 4, 8 + 2 + 12 * 5 + 4 + 2 + 12 * 2 + 4
+        exif = (b"MM\0*" + struct.pack(">IH", 8, 5) + entry(0x112, 3, 1) + entry(0x11a, 5, nested) + entry(0x11b, 5, nested + 8) + entry(0x128, 3, 2)
+                + entry(0x8769, 4, first) + bytes(4) + struct.pack(">H", 2) + entry(0xa002, 3, 26) + entry(0xa003, 3, 14) + bytes(4)
+                + struct.pack(">IIII", 300, 1, 72, 1))
+        xmp = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><d tiff:ImageWidth="26" tiff:ImageLength="14"/></x:xmpmeta>'
+        self.write("card.png", pngs.png(26, 14, before=pngs.chunk(b"eXIf", exif) + pngs.chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + xmp)))
+        vips(*{"v": ["copy"], "webp": ["webpsave", "--lossless"], "avif": ["heifsave", "--compression", "av1"]}.get(name.split(".")[1], ["copy"])[:1],
+             self.path("card.png"), self.path(name), *{"webp": ["--lossless"], "avif": ["--compression", "av1"]}.get(name.split(".")[1], []))
+
+    def test_sizes_and_resolutions_in_exif_and_xmp(self):
+        stated = ("exif-ifd0-XResolution", "exif-ifd0-YResolution", "exif-ifd2-PixelXDimension", "exif-ifd2-PixelYDimension")
+        for name in ["in.v", "in.webp", *["in.avif"] * has("AVIF")]:
+            self.with_sizes(name)
+            before = [self.field(name, field).split(" ")[0] for field in stated]
+            self.assertEqual(before, ["300/1", "72/1", "26", "14"], name)
+            self.succeeds("-q", "--rotate", "90", "-o", "out." + name, name)
+            after = [float(eval(self.field("out." + name, field).split(" ")[0])) for field in stated]
+            self.assertEqual([round(a, 2) for a in after], [72, 300, 14, 26], name)
+            if not name.endswith("avif"):
+                self.assertIn(b'tiff:ImageWidth="14" tiff:ImageLength="26"', base64.b64decode(self.field("out." + name, "xmp-data")))
+
+    def test_jpeg_xl_that_says_how_it_lies(self):
+        """cjxl makes the codestream's own field of a JPEG's tag."""
+        if not has("JPEG XL") or not shutil.which("cjxl"):
+            print("SKIPPED: JPEG XL with an orientation, since there is no", "cjxl" if has("JPEG XL") else "JPEG XL")
+            return
+        self.jpeg(6)
+        subprocess.run(["cjxl", self.path("6.jpg"), self.path("in.jxl")], capture_output=True, check=True)
+        data, rows = self.read("in.jxl"), self.decode("in.jxl")
+        self.assert_close(rows, turn(self.decode("6.jpg"), "rot90"), 3)
+        self.succeeds("--auto-orient", "--in-place", "in.jxl")
+        self.assertEqual(self.read("in.jxl"), data)
+        self.succeeds("-q", "--rotate", "90", "-o", "out.jxl", "in.jxl")
+        self.assertEqual(self.decode("out.jxl"), turn(rows, "rot90"))
 
     def camera(self, orientation, order="<"):
         """EXIF as a camera writes it: with a note of its maker's own and a tag that nobody knows."""
@@ -726,6 +858,22 @@ class Refusals(VipsTest):
         header = data[start + 8:at] + box(b"res ", box(b"resc", struct.pack(">HHHHbb", 1, 1, 1, 1, 2, 2)))
         self.write("in.jp2", data[:start] + box(b"jp2h", header) + data[at:])
         self.loses(True, "in.jp2", "boxes")
+
+    def test_tiles_and_bits_of_a_jp2(self):
+        """The codestream keeps its tiles; one that is a single tile stays one."""
+        if not has("JPEG 2000"):
+            self.skipTest("this libvips has no JPEG 2000")
+        sizes = lambda name: struct.unpack(">IIIIIIII", (data := self.read(name))[(at := data.index(b"\xff\x4f\xff\x51") + 8):at + 32])
+        for tile, want in (((20, 10), (21, 37, 20, 10)), ((600, 600), (21, 37, 21, 37))):
+            self.picture("in.jp2", "jp2ksave", "--lossless", "--tile-width", str(tile[0]), "--tile-height", str(tile[1]), width=37, height=21)
+            self.succeeds("--rotate", "90", "--overwrite", "-o", "out.jp2", "in.jp2")
+            width, height, _, _, tile_width, tile_height, _, _ = sizes("out.jp2")
+            self.assertEqual((width, height, min(tile_width, 600 if tile[0] == 20 else 21), min(tile_height, 600 if tile[0] == 20 else 37)), want)
+        data = self.read("in.jp2")
+        at = data.index(b"\xff\x4f\xff\x51") + 42
+        self.write("in.jp2", data[:at] + b"\x05\1\1" * 3 + data[at + 9:])  # 6 bits
+        text = self.run_command("--rotate", "90", "--in-place", "in.jp2").stderr
+        self.assertIn(b"samples of 6 bits become ones of 8", text)
 
     def test_header_of_a_bmp(self):
         if not has("BMP"):
