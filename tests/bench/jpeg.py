@@ -5,10 +5,10 @@
 usage: jpeg.py IMGTRANSPOSE PICTURES [WORK]
 
 PICTURES is a folder of photographs (Debian: mate-backgrounds, /usr/share/backgrounds/mate), from which 200 cuts are
-made by vips, cjpeg and, for CMYK, convert: eight kinds of sampling and coding, sizes that fill their blocks and
+made in WORK by vips, cjpeg and, for CMYK, convert: eight kinds of sampling and coding, sizes that fill their blocks and
 sizes that do not. Those that jpegtran -perfect turns must decode equal to its output, the others be refused; four
 quarter turns must give the picture back. Then the perfect ones are turned once more, in alternation, and the medians
-of the seconds of CPU and of the clock are printed.
+of the seconds of CPU and of the clock are printed. With ONLY_TIME in the environment nothing is compared.
 """
 import os
 import shutil
@@ -37,7 +37,7 @@ def photographs(folder):
     return large
 
 
-def make(folder, pictures):
+def make(folder, photographs(sys.argv[2])):
     """200 files: each kind in each size, of ever other photographs and places in them."""
     made = []
     for i in range(COUNT):
@@ -116,12 +116,12 @@ def measure(command, files, work):
 
 
 def main():
-    command, pictures = os.path.abspath(sys.argv[1]), photographs(sys.argv[2])
+    command = os.path.abspath(sys.argv[1])
     work = sys.argv[3] if len(sys.argv) > 3 else tempfile.mkdtemp(prefix="jpeg-bench-")
     folder = os.path.join(work, "jpegs")
     if not os.path.isdir(folder):
         os.makedirs(folder)
-        make(folder, pictures)
+        make(folder, photographs(sys.argv[2]))
     files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
     if os.environ.get("ONLY_TIME"):
         perfect = [name for name in files if subprocess.run(["jpegtran", "-perfect", "-rotate", "90", name], capture_output=True).returncode == 0]

@@ -86,70 +86,76 @@ class Upright(CommandTest):
                     lines.append(line)
             return (*lines, file.read())
 
-    def follows(self, files, want):
-        """Turned into a folder, all are upright and alike; a second run changes no byte and no date."""
-        os.makedirs(self.path("out"), exist_ok=True)
-        result = self.run_command("-q", "--auto-orient", "--overwrite", "-d", "out", *files)
+    def follow(self, examples):
+        """{file: how it looks}: turned into a folder, all are so; a second run changes no byte and no date."""
+        os.mkdir(self.path("out"))
+        self.assertEqual({tag for tag, _ in (name.split("-", 1) for name in examples)}, {str(tag) for tag in range(1, 9)})
+        result = self.run_command("-q", "--auto-orient", "-d", "out", *examples)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
-        for name in files:
+        for name, want in examples.items():
             self.assertEqual(self.seen("out/" + name), want, name)
-        outputs = ["out/" + name for name in files]
+        outputs = ["out/" + name for name in examples]
         before = [(self.read(name), os.stat(self.path(name)).st_mtime_ns) for name in outputs]
         self.succeeds("--auto-orient", "--in-place", *outputs)
         self.assertEqual([(self.read(name), os.stat(self.path(name)).st_mtime_ns) for name in outputs], before)
-        if shutil.which("exiftool"):
-            said = subprocess.run(["exiftool", "-a", "-n", "-s3", "-Orientation", *[n for n in map(self.path, outputs) if not n.endswith(".v")]],
-                                  capture_output=True, text=True).stdout
-            self.assertEqual({line for line in said.split("\n") if line.strip().isdigit()} - {"1"}, set(), said)
+        known = [self.path(name) for name in outputs if not name.endswith(".v")]
+        if shutil.which("exiftool") and known:
+            said = subprocess.run(["exiftool", "-a", "-n", "-s3", "-Orientation", *known], capture_output=True, text=True).stdout
+            self.assertEqual({line for line in said.split("\n") if line.isdigit()}, {"1"}, said)
 
     def examples(self):
+        """(how it looks, the tag, the pixels as they are stored, what its name begins with)."""
         for landscape in (True, False):
             upright = portrait_or_landscape(landscape)
             for tag in range(1, 9):
-                yield upright, tag, stored(upright, tag)
+                yield upright, tag, stored(upright, tag), f"{tag}-{'landscape' if landscape else 'portrait'}-"
 
     def want(self, rows):
         return b"P6", b"%d %d" % (len(rows[0]), len(rows)), b"255", packed(rows)
 
     def test_png(self):
-        for upright, tag, rows in self.examples():
-            files = []
-            for name, carrier in PNG.items():
-                files.append(name + ".png")
-                self.write(files[-1], png(rows, carrier(tag)))
+        examples = {}
+        for upright, tag, rows, start in self.examples():
             other = tag % 8 + 1 if tag > 1 else 1  # with nothing to turn a file stays as it is
-            self.write("all.png", png(rows, *(carrier(tag if "exif" in name else other) for name, carrier in PNG.items() if name != "exif-little")))
-            self.follows([*files, "all.png"], self.want(upright))  # of "all", EXIF speaks first
+            several = [carrier(tag if "exif" in name else other) for name, carrier in PNG.items() if name != "exif-little"]
+            for name, carriers in [*((name, [carrier(tag)]) for name, carrier in PNG.items()), ("several", several)]:  # EXIF speaks first
+                self.write(start + name + ".png", png(rows, *carriers))
+                examples[start + name + ".png"] = self.want(upright)
+        self.follow(examples)
 
     def test_tiff(self):
         if "TIFF" not in VERSION:
             self.skipTest("the command has no TIFF")
-        for upright, tag, rows in self.examples():
-            self.write("little.tif", tiff(rows, tag, "<"))
-            self.write("big.tif", tiff(rows, tag, ">"))
-            self.follows(["little.tif", "big.tif"], self.want(upright))
+        examples = {}
+        for upright, tag, rows, start in self.examples():
+            for name, order in (("little", "<"), ("big", ">")):
+                self.write(start + name + ".tif", tiff(rows, tag, order))
+                examples[start + name + ".tif"] = self.want(upright)
+        self.follow(examples)
 
     def test_webp(self):
         if "WebP" not in VERSION:
             self.skipTest("the command has no WebP")
-        for upright, tag, rows in self.examples():
+        examples = {}
+        for upright, tag, rows, start in self.examples():
             self.write("plain.png", png(rows))
             subprocess.run(["vips", "webpsave", self.path("plain.png"), self.path("plain.webp"), "--lossless", "--strip"], check=True)
-            plain, files = self.read("plain.webp"), []
             for name, kind, body in (("big", b"EXIF", pngs.exif(tag, ">")), ("little", b"EXIF", b"Exif\0\0" + pngs.exif(tag, "<")),
                                      ("attribute", b"XMP ", pngs.xmp(tag, True)), ("element", b"XMP ", pngs.xmp(tag, False))):
-                files.append(name + ".webp")
-                self.write(files[-1], webp(plain, len(rows[0]), len(rows), kind, body))
-            self.follows(files, self.want(upright))
+                self.write(start + name + ".webp", webp(self.read("plain.webp"), len(rows[0]), len(rows), kind, body))
+                examples[start + name + ".webp"] = self.want(upright)
+        self.follow(examples)
 
     def test_v(self):
         """libvips' own, which keeps a PNG's EXIF as a block and as fields."""
         if "VIPS" not in VERSION:
             self.skipTest("the command has no .v")
-        for upright, tag, rows in self.examples():
+        examples = {}
+        for upright, tag, rows, start in self.examples():
             self.write("tagged.png", png(rows, PNG["exif-big"](tag), PNG["xmp-element"](tag)))
-            subprocess.run(["vips", "copy", self.path("tagged.png"), self.path("in.v")], check=True)
-            self.follows(["in.v"], self.want(upright))
+            subprocess.run(["vips", "copy", self.path("tagged.png"), self.path(start + "in.v")], check=True)
+            examples[start + "in.v"] = self.want(upright)
+        self.follow(examples)
 
     def test_jpeg(self):
         """Whole blocks, which jpegtran moves and whose pixels therefore stay the same."""
@@ -158,20 +164,20 @@ class Upright(CommandTest):
         how = {"fliph": ["-flip", "horizontal"], "rot180": ["-rotate", "180"], "flipv": ["-flip", "vertical"], "transpose": ["-transpose"],
                "rot90": ["-rotate", "90"], "transverse": ["-transverse"], "rot270": ["-rotate", "270"]}
         segment = lambda body: b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body
-        for upright, tag, _ in self.examples():
+        examples = {}
+        for upright, tag, _, start in self.examples():
             ppm = b"P6 %d %d 255\n" % (len(upright[0]), len(upright)) + packed(upright)
             data = subprocess.run(["cjpeg", "-quality", "90", "-sample", "1x1"], input=ppm, capture_output=True, check=True).stdout
             self.write("upright.jpg", data)
-            want, back = self.seen("upright.jpg"), ORIENTATIONS[tag - 1]
-            back = INVERSE.get(back, back)
+            want, orientation = self.seen("upright.jpg"), ORIENTATIONS[tag - 1]
             if tag > 1:
-                data = subprocess.run(["jpegtran", "-perfect", *how[back]], input=data, capture_output=True, check=True).stdout
-            files = []
+                turn_back = how[INVERSE.get(orientation, orientation)]
+                data = subprocess.run(["jpegtran", "-perfect", *turn_back], input=data, capture_output=True, check=True).stdout
             for name, body in (("big", b"Exif\0\0" + pngs.exif(tag, ">")), ("little", b"Exif\0\0" + pngs.exif(tag, "<")),
                                ("attribute", XMP_NAME + pngs.xmp(tag, True)), ("element", XMP_NAME + pngs.xmp(tag, False))):
-                files.append(name + ".jpg")
-                self.write(files[-1], data[:2] + segment(body) + data[2:])
-            self.follows(files, want)
+                self.write(start + name + ".jpg", data[:2] + segment(body) + data[2:])
+                examples[start + name + ".jpg"] = want
+        self.follow(examples)
 
 
 if __name__ == "__main__":

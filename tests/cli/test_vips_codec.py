@@ -105,8 +105,9 @@ def has(name):
     if name not in ("AVIF", "HEIF"):
         return True
     with tempfile.TemporaryDirectory() as folder:
-        vips("black", folder + "/a.v", "8", "8", "--bands", "3")
-        return subprocess.run(["vips", "heifsave", folder + "/a.v", folder + "/a.heic", "--compression",
+        with open(folder + "/a.png", "wb") as file:
+            file.write(pngs.png(8, 8))
+        return subprocess.run(["vips", "heifsave", folder + "/a.png", folder + "/a.heic", "--compression",
                                "av1" if name == "AVIF" else "hevc"], capture_output=True).returncode == 0
 
 
@@ -510,6 +511,19 @@ class Tags(VipsTest):
         self.assert_close(eights("out.avif"), card, 14)
         bits = self.field("out.avif", "bits-per-sample")
         self.assertEqual((bits or self.field("out.avif", "heif-bitdepth"), b"10 bits" in result.stderr), ("10", False) if bits else ("12", True))
+
+    def test_colours_that_are_not_srgb(self):
+        """Codes of what they mean, which libvips passes over; and images beside the picture."""
+        if not has("AVIF"):
+            self.skipTest("this libvips has no AVIF")
+        at = AVIF.index(b"colrnclx") + 8
+        for space, curve, refused in ((9, 16, True), (12, 13, True), (1, 18, True), (1, 13, False), (2, 2, False), (1, 1, False)):
+            self.write("in.avif", AVIF[:at] + struct.pack(">HH", space, curve) + AVIF[at + 4:])
+            if refused:
+                for where in (["-o", "none.avif"], ["--in-place"]):
+                    self.fails(1, "--rotate", "90", *where, "in.avif", says=(f"in.avif: says by codes what its colours mean (CICP {space}/{curve})",))
+            else:
+                self.assertEqual(self.run_command("-q", "--rotate", "90", "--overwrite", "-o", "out.avif", "in.avif").returncode, 0)
 
     def with_sizes(self, name):
         """A file of 26 x 14 with EXIF and XMP that say so, and a resolution of 300 x 72."""
