@@ -5,7 +5,6 @@
  * A format that can be compressed without loss is, whatever the source was; where there is no such way the
  * quality is at least the source's, and the loss is stated.
  */
-#define _GNU_SOURCE
 #include "vips_saving.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include "../say.h"
 #include "bmp_header.h"
 #include "gif_blocks.h"
+#include "heif_properties.h"
 #include "jp2_boxes.h"
 #include "jpeg_header.h"
 #include "jxl_header.h"
@@ -165,39 +165,9 @@ static gboolean save_gif(Saving *s, FILE *file, VipsImage *image, GError **error
     return TRUE;
 }
 
-typedef struct {
-    gboolean
-        subsampled; /* colour has half the width and half the height, as the decoder's configuration says */
-    gboolean coded; /* there are codes of what colours mean (CICP), */
-    guint space, curve;   /* namely these */
-    gboolean has_further; /* a depth or gain map, or another image that is no alpha */
-} HeifHead;
-
-/* A property is found by its name, of which nothing else in the head of a file is made. */
-static HeifHead heif_head_read(FILE *file) {
-    enum { SEARCHED = 1 << 20, BEHIND = 64 };
-    guint8 *head = g_malloc0(SEARCHED);
-    rewind(file);
-    gsize size = fread(head, 1, SEARCHED - BEHIND, file);
-    const guint8 *end = head + size, *hevc = memmem(head, size, "hvcC", 4),
-                 *av1 = memmem(head, size, "av1C", 4);
-    const guint8 *code = memmem(head, size, "colrnclx", 8), *p = head;
-    HeifHead h = {.subsampled = (hevc && (hevc[4 + 16] & 3) == 1) || (av1 && (av1[4 + 2] & 0x0c) == 0x0c),
-                  .coded = code != NULL};
-    if (code) {
-        h.space = (guint)code[8] << 8 | code[9];
-        h.curve = (guint)code[10] << 8 | code[11];
-    }
-    for (; (p = memmem(p, (gsize)(end - p), "auxC", 4)); p += 8)
-        h.has_further |= strcmp((const char *)p + 8, "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha") &&
-                         strcmp((const char *)p + 8, "urn:mpeg:hevc:2015:auxid:1");
-    g_free(head);
-    return h;
-}
-
 /* Of sRGB, whose curve libvips writes for all that are much like it, or not stated. */
-static gboolean is_srgb(const HeifHead *h) {
-    return !h->coded || (h->space <= 2 && (h->curve <= 2 || h->curve == 6 || h->curve == 13));
+static gboolean is_srgb(const HeifProperties *h) {
+    return !h->coded || (h->primaries <= 2 && (h->curve <= 2 || h->curve == 6 || h->curve == 13));
 }
 
 /* What libvips before 8.15 is built with does not survive AV1 of 10 bits; later it states bits by another
@@ -230,21 +200,21 @@ static gboolean heif_has_extra(VipsImage *image) {
 
 static gboolean save_heif(Saving *s, FILE *file, VipsImage *image, GError **error) {
     const char *compression = "hevc";
-    HeifHead head = heif_head_read(file);
-    if (!is_srgb(&head) && !vips.image_get_typeof(image, VIPS_META_ICC_NAME))
+    HeifProperties heif = heif_properties_read(file);
+    if (!is_srgb(&heif) && !vips.image_get_typeof(image, VIPS_META_ICC_NAME))
         return fault(
             error, STATUS_FAILED,
             "says by codes what its colours mean (CICP %u/%u), which libvips would lose: convert it first",
-            head.space, head.curve);
+            heif.primaries, heif.curve);
     if (vips.image_get_typeof(image, "heif-compression"))
         vips.image_get_string(image, "heif-compression", &compression);
     g_string_printf(s->options, "compression=%s,Q=95,subsample-mode=%s", compression,
-                    head.subsampled ? "on" : "off");
+                    heif.subsampled ? "on" : "off");
     lose(s, "whose pixels are compressed again with loss (at quality 95)");
     save_heif_bits(s, image, compression);
     if (heif_has_extra(image))
         lose(s, "whose XMP or other data beside the picture libvips does not keep");
-    if (head.has_further)
+    if (heif.further)
         lose(s, "whose depth, gain map or other image beside the picture libvips does not keep");
     return TRUE;
 }

@@ -37,7 +37,7 @@ def photographs(folder):
     return large
 
 
-def make(folder, photographs(sys.argv[2])):
+def make(folder, pictures):
     """200 files: each kind in each size, of ever other photographs and places in them."""
     made = []
     for i in range(COUNT):
