@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(block, input.data, input.size);
     read_and_reset(block, input.size, xmp_orientation);
     xmp_set_orientation(block, input.size, (int)set);
-    xmp_swap_sizes(block, input.size);
+    xmp_turn_sizes(block, input.size, turn, width, height, width - width / 3, height);
     g_free(block);
     return 0;
 }
