@@ -92,6 +92,12 @@ static gboolean parse_jpeg(const char *name, const char *value, gpointer data, G
     return fault(error, STATUS_USAGE, "%s takes lossless, trim, reencode or tag, not '%s'", name, value);
 }
 
+static gboolean parse_geo(const char *name, const char *value, gpointer data, GError **error) {
+    ((Options *)data)->geo_rewrite = !strcmp(value, "rewrite");
+    return !strcmp(value, "rewrite") || !strcmp(value, "refuse") ||
+           fault(error, STATUS_USAGE, "%s takes refuse or rewrite, not '%s'", name, value);
+}
+
 static gboolean parse_size(const char *name, const char *value, gpointer data, GError **error) {
     static const char units[] = "KMGT";
     char *end;
@@ -312,6 +318,7 @@ gboolean options_parse(Options *options, int argc, char **argv, GError **error) 
         {"png-level", 0, 0, G_OPTION_ARG_INT, &options->png_level, NULL, NULL},
         {"png-filter", 0, 0, G_OPTION_ARG_CALLBACK, parse_filter, NULL, NULL},
         {"jpeg", 0, 0, G_OPTION_ARG_CALLBACK, parse_jpeg, NULL, NULL},
+        {"geo", 0, 0, G_OPTION_ARG_CALLBACK, parse_geo, NULL, NULL},
         {"backend", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->backends, NULL, NULL},
         {"device", 0, 0, G_OPTION_ARG_CALLBACK, parse_device, NULL, NULL},
         {"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, NULL, NULL},

@@ -154,6 +154,8 @@ static gboolean check_pixels(Job *job, GError **error) {
     if (reader->damaged)
         say_warning(job->task->input, "is %s, %s when it is turned; now it is copied as it is",
                     reader->format->name, reader->loss);
+    if (reader->format->check)
+        return reader->format->check(job->reader, job->cancel, error);
     if (!(job->turned = turned_new(job->reader, TT_NONE, job->options, job->cancel, error)))
         return FALSE;
     do

@@ -42,4 +42,4 @@ build() {
     ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
 }
 
-needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"
+needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libtiff-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"

@@ -10,6 +10,7 @@ _imgtranspose() {
     case $before in
         --rotate) words="90 180 270 left right" ;;
         --flip) words="horizontal vertical" ;;
+        --geo) words="refuse rewrite" ;;
         --jpeg) words="lossless trim reencode tag" ;;
         --png-filter) words="none sub up average paeth adaptive" ;;
         --png-level) words="0 1 2 3 4 5 6 7 8 9" ;;
@@ -29,7 +30,7 @@ _imgtranspose() {
                     -r --recursive --include --exclude --files-from -0 --null --tasks --shard
                     -o --output --format -d --directory --overwrite --skip-existing -p --preserve --sync
                     --in-place --backup --part-links --no-verify
-                    --jpeg --png-level --png-filter --raw --strip
+                    --geo --jpeg --png-level --png-filter --raw --strip
                     -j --jobs --threads --memory-limit --max-pixels --backend --device
                     -n --dry-run --fail-fast --report --checksum --resume --progress -q --quiet -v --verbose
                     --benchmark -h --help --help-all --version"

@@ -83,6 +83,8 @@ struct Format {
     gboolean (*turn)(Reader *reader, FILE *file, const volatile int *cancel, GError **error);
     /* Whether that file, read back, is what reader's becomes. */
     gboolean (*verify)(Reader *reader, FILE *file, GError **error);
+    /* Whether all pixels are good, of a file that is copied as it is. NULL: read_rows or read_rect tell. */
+    gboolean (*check)(Reader *reader, const volatile int *cancel, GError **error);
 };
 
 /* The formats one after another, and NULL behind the last. */
@@ -102,6 +104,6 @@ gboolean format_is_in_name(const char *path);
  * or of no format at all. */
 gboolean format_may_be_named(const Format *format, const char *path);
 
-extern const Format png_format, pnm_format, raw_format, jpeg_format;
+extern const Format png_format, pnm_format, raw_format, jpeg_format, tiff_format;
 
 #endif

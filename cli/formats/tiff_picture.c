@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading the tags of geometry.
+ */
+#include "tiff_picture.h"
+
+#include <string.h>
+
+#include "../fault.h"
+#include "tiff_tag.h"
+
+enum { YCBCR = 6, CFA = 32803, LINEAR_RAW = 34892, LOG_L = 32844, LOG_LUV = 32845 };
+
+gboolean tiff_is_picture(const TiffDirectory *d) {
+    return tiff_directory_find(d, TAG_WIDTH) && tiff_directory_find(d, TAG_HEIGHT);
+}
+
+static gboolean damaged(const char *what, GError **error) {
+    return fault(error, STATUS_FAILED, "is damaged, as %s: restore it from a copy", what);
+}
+
+static gboolean read_numbers(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
+    guint64 samples = tiff_directory_number(file, d, TAG_SAMPLES, 1);
+    guint64 width = tiff_directory_number(file, d, TAG_WIDTH, 0),
+            height = tiff_directory_number(file, d, TAG_HEIGHT, 0);
+    const TiffEntry *bits = tiff_directory_find(d, TAG_BITS);
+    if (!width || !height || width > G_MAXINT32 || height > G_MAXINT32)
+        return damaged("a page has no size", error);
+    if (!samples || samples > G_MAXUINT16)
+        return damaged("a pixel has no samples", error);
+    p->width = width;
+    p->height = height;
+    p->samples = (guint)samples;
+    p->bits = (guint)tiff_directory_number(file, d, TAG_BITS, 1);
+    guint64 *each = bits ? tiff_entry_numbers(file, bits, error) : NULL;
+    for (guint64 i = 1; each && i < MIN(bits->count, samples); i++)
+        if (each[i] != each[0])
+            p->bits = 0;
+    if (bits && !each)
+        return FALSE;
+    g_free(each);
+    p->sample_format = (guint)tiff_directory_number(file, d, TAG_SAMPLE_FORMAT, 1);
+    p->compression = (guint)tiff_directory_number(file, d, TAG_COMPRESSION, 1);
+    p->predictor = (guint)tiff_directory_number(file, d, TAG_PREDICTOR, 1);
+    p->photometric = (guint)tiff_directory_number(file, d, TAG_PHOTOMETRIC, 0);
+    p->fill_order = (guint)tiff_directory_number(file, d, TAG_FILL_ORDER, 1);
+    p->t4_options = (guint32)tiff_directory_number(file, d, TAG_T4_OPTIONS, 0);
+    p->t6_options = (guint32)tiff_directory_number(file, d, TAG_T6_OPTIONS, 0);
+    p->planar = tiff_directory_number(file, d, TAG_PLANAR, 1) == 2 && samples > 1;
+    if (tiff_directory_number(file, d, TAG_IMAGE_DEPTH, 1) != 1 ||
+        tiff_directory_number(file, d, TAG_TILE_DEPTH, 1) != 1)
+        return fault(error, STATUS_FAILED, "is a volume, of which a turn is not defined: cut it into pages");
+    return TRUE;
+}
+
+/* Of YCbCr, unless it is compressed as JPEG, which has its own way. */
+static gboolean read_units(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
+    p->units_across = p->units_down = 1;
+    if (p->photometric != YCBCR || p->compression == PACKED_JPEG || p->planar || p->samples != 3)
+        return TRUE;
+    const TiffEntry *entry = tiff_directory_find(d, TAG_YCBCR_SUBSAMPLING);
+    guint64 *values = entry && entry->count >= 2 ? tiff_entry_numbers(file, entry, NULL) : NULL;
+    p->units_across = values ? (guint)values[0] : 2;
+    p->units_down = values ? (guint)values[1] : 2;
+    g_free(values);
+    if ((p->units_across != 1 && p->units_across != 2 && p->units_across != 4) ||
+        (p->units_down != 1 && p->units_down != 2 && p->units_down != 4))
+        return damaged("its colour has no known resolution", error);
+    return TRUE;
+}
+
+static gboolean read_blocks(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
+    guint64 tile_width = tiff_directory_number(file, d, TAG_TILE_WIDTH, 0),
+            tile_height = tiff_directory_number(file, d, TAG_TILE_HEIGHT, 0);
+    p->tiled = tile_width && tile_height;
+    if (!tile_width != !tile_height || tile_width > G_MAXINT32 || tile_height > G_MAXINT32)
+        return damaged("its tiles have no size", error);
+    guint64 rows = tiff_directory_number(file, d, TAG_ROWS_PER_STRIP, G_MAXUINT32);
+    p->block_width = p->tiled ? tile_width : p->width;
+    p->block_height = p->tiled ? tile_height : MIN(rows ? rows : p->height, p->height);
+    p->planes = p->planar ? p->samples : 1;
+    p->across = (p->width - 1) / p->block_width + 1;
+    p->down = (p->height - 1) / p->block_height + 1;
+    p->blocks = p->across * p->down * p->planes;
+    p->step_bits = (gsize)p->bits * (p->planar ? 1 : p->samples);
+    if (p->units_across * p->units_down > 1)
+        p->step_bits = (gsize)p->bits * (p->units_across * p->units_down + 2);
+    if (p->step_bits > (1 << 24) || p->blocks > file->size)
+        return damaged("it claims more than it can hold", error);
+    const TiffEntry *starts = tiff_directory_find(d, p->tiled ? TAG_TILE_OFFSETS : TAG_STRIP_OFFSETS);
+    const TiffEntry *lengths = tiff_directory_find(d, p->tiled ? TAG_TILE_BYTES : TAG_STRIP_BYTES);
+    if (!starts) /* some writers give tiles under the names of strips */
+        starts = tiff_directory_find(d, p->tiled ? TAG_STRIP_OFFSETS : TAG_TILE_OFFSETS);
+    if (!lengths)
+        lengths = tiff_directory_find(d, p->tiled ? TAG_STRIP_BYTES : TAG_TILE_BYTES);
+    if (!starts || starts->count < p->blocks || (lengths && lengths->count < p->blocks))
+        return damaged("it does not say where all its pixels are", error);
+    p->starts = tiff_entry_numbers(file, starts, error);
+    if (!p->starts)
+        return FALSE;
+    if (lengths)
+        return (p->lengths = tiff_entry_numbers(file, lengths, error)) != NULL;
+    /* Very old files do not say how long their strips are. */
+    p->lengths = g_new(guint64, p->blocks);
+    for (gsize i = 0; i < p->blocks; i++)
+        p->lengths[i] = p->compression == PACKED_NONE ? tiff_block_bytes(p, i)
+                                                      : file->size - MIN(file->size, p->starts[i]);
+    return TRUE;
+}
+
+gboolean tiff_picture_read(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
+    *p = (TiffPicture){.directory = d->at};
+    return read_numbers(file, d, p, error) && read_units(file, d, p, error) && read_blocks(file, d, p, error);
+}
+
+void tiff_picture_clear(TiffPicture *p) {
+    g_clear_pointer(&p->starts, g_free);
+    g_clear_pointer(&p->lengths, g_free);
+}
+
+const char *tiff_picture_refusal(const TiffPicture *p) {
+    switch (p->compression) {
+    case PACKED_OLD_JPEG:
+        return "is compressed as JPEG in the old way (compression 6), which no two programs read alike: "
+               "convert "
+               "it "
+               "first";
+    case PACKED_NONE:
+    case PACKED_LZW:
+    case PACKED_JPEG:
+    case PACKED_DEFLATE:
+    case PACKED_OLD_DEFLATE:
+    case PACKED_PACKBITS:
+    case PACKED_LZMA:
+    case PACKED_ZSTD:
+    case PACKED_WEBP:
+        break;
+    case PACKED_RLE:
+    case PACKED_RLE_WORDS:
+    case PACKED_G3:
+    case PACKED_G4:
+    case PACKED_JBIG:
+        if (p->bits != 1 || (p->samples != 1 && !p->planar))
+            return "is damaged, as its compression is for one bit a pixel: restore it from a copy";
+        break;
+    default:
+        return "is compressed in a way that cannot be written again without loss: convert it first";
+    }
+    if (p->photometric == CFA || p->photometric == LINEAR_RAW)
+        return "holds a camera's raw data: develop it first";
+    if (!p->bits)
+        return "has samples of different sizes, which are not read: convert it first";
+    if (p->width % p->units_across || p->height % p->units_down || p->block_height % p->units_down ||
+        (p->units_across * p->units_down > 1 && p->bits != 8))
+        return "has colour at a lower resolution, of which the last pixels have none of their own: convert "
+               "it first";
+    if (p->predictor < 1 || p->predictor > 3)
+        return "has an unknown predictor: convert it first";
+    if (p->tiled && p->step_bits * p->block_width % 8)
+        return "has tiles whose rows do not end on a byte: convert it first";
+    return NULL;
+}
+
+gsize tiff_steps_across(const TiffPicture *p, gsize pixels) {
+    return (pixels + p->units_across - 1) / p->units_across;
+}
+
+gsize tiff_steps_down(const TiffPicture *p, gsize pixels) {
+    return (pixels + p->units_down - 1) / p->units_down;
+}
+
+TtRect tiff_block_rect(const TiffPicture *p, gsize block) {
+    gsize within = block % (p->across * p->down);
+    gsize x = within % p->across * p->block_width, y = within / p->across * p->block_height;
+    return (TtRect){tiff_steps_across(p, x), tiff_steps_down(p, y),
+                    tiff_steps_across(p, MIN(p->block_width, p->width - x)),
+                    tiff_steps_down(p, MIN(p->block_height, p->height - y))};
+}
+
+gsize tiff_block_row(const TiffPicture *p) {
+    return (tiff_steps_across(p, p->block_width) * p->step_bits + 7) / 8;
+}
+
+gsize tiff_block_bytes(const TiffPicture *p, gsize block) {
+    gsize rows = p->tiled ? tiff_steps_down(p, p->block_height) : tiff_block_rect(p, block).height;
+    return rows * tiff_block_row(p);
+}
+
+guint64 tiff_picture_bytes(const TiffPicture *p) {
+    return (guint64)tiff_steps_down(p, p->height) * p->planes *
+           ((tiff_steps_across(p, p->width) * (guint64)p->step_bits + 7) / 8);
+}
+
+/* As many rows as make strips of about the same size; one strip stays one. */
+static gsize turned_rows(const TiffPicture *p, const TiffPicture *turned) {
+    if (p->down == 1)
+        return turned->height;
+    gsize before = (tiff_steps_across(p, p->width) * p->step_bits + 7) / 8,
+          after = (tiff_steps_across(turned, turned->width) * p->step_bits + 7) / 8;
+    gsize rows = (tiff_steps_down(p, p->block_height) * before + after / 2) / after;
+    return MIN(MAX(rows, 1) * turned->units_down, turned->height);
+}
+
+TiffPicture tiff_picture_turned(const TiffPicture *p, TtOrientation turn) {
+    TiffPicture t = *p;
+    if (tt_swaps_axes(turn)) {
+        t.width = p->height;
+        t.height = p->width;
+        t.units_across = p->units_down;
+        t.units_down = p->units_across;
+        t.block_width = p->tiled ? p->block_height : t.width;
+        t.block_height = p->tiled ? p->block_width : turned_rows(p, &t);
+        t.across = (t.width - 1) / t.block_width + 1;
+        t.down = (t.height - 1) / t.block_height + 1;
+        t.blocks = t.across * t.down * t.planes;
+    }
+    t.starts = g_new0(guint64, t.blocks);
+    t.lengths = g_new0(guint64, t.blocks);
+    return t;
+}

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A sweep through a picture.
+ *
+ * The blocks that land on the same rows of the result are a line: a column of tiles if the turn swaps the
+ * axes, else a row of tiles, or a strip. Lines are unpacked in the order in which their rows come in the
+ * result, several at once, and turned into a window of the result's rows. From its top, rows of blocks that
+ * are complete are packed and written, and what is left moves up. So a picture in tiles needs memory for two
+ * lines, while one in strips that a turn swaps is a single line. If that is too large for the memory, a frame
+ * takes the window's place.
+ *
+ * Bare pixels are no blocks to be unpacked: their lines are as thick as memory allows.
+ */
+#include "tiff_turn.h"
+
+#include <string.h>
+#include <tiletranspose/tt_frame.h>
+
+#include "../each.h"
+#include "../fault.h"
+#include "bare_rows.h"
+#include "deflate.h"
+#include "tiff_steps.h"
+#include "tiff_tag.h"
+
+enum { WINDOW = 32 << 20, CHUNK = 1 << 20 };
+
+typedef struct {
+    const TiffTurner *turner;
+    const TiffPicture *from;
+    TiffPicture *to;
+    TtOrientation turn;
+    TiffSink *sink;
+    guint32 *sums;
+    gsize plane;
+    TiffEncoders *encoders;
+
+    TtImage step;                                       /* the format of pixels in memory */
+    gsize from_width, from_height, to_width, to_height; /* in steps */
+    gsize to_row;                                       /* bytes of a row in memory */
+    gboolean swap, reversed, bare, whole_strips;        /* the last: rows of strips that are not packed */
+    gsize thickness, lines, group, per_line; /* of a line; how many, how many at once; blocks of one */
+    gsize chunk;                             /* of bare pixels: along a line */
+    gsize capacity;                          /* of the window, in rows */
+    gboolean spills;
+
+    guint8 *window, *packed; /* packed pixels, before they are turned */
+    TtRect group_rect;       /* what of the source they are */
+    gsize first_line, n_lines;
+    gsize top, filled; /* rows of the result: the window's first, and those turned */
+    TtFrame *frame;
+    guint64 rows_at; /* where whole_strips are written */
+    GByteArray **encoded;
+    gsize first_block;
+
+    GMutex lock;
+    GError *error;
+} Sweep;
+
+/* ---- The plan ----------------------------------------------------------------------------------------- */
+
+static gsize window_bytes(const Sweep *s, gsize rows) {
+    gsize bytes;
+    if (!g_size_checked_mul(&bytes, rows, s->to_row) || bytes > G_MAXSIZE / 4)
+        return G_MAXSIZE / 4;
+    return bytes * (s->step.sample_bits < 8 ? 2 : 1);
+}
+
+/* Rows of the window for lines of so many rows. */
+static gsize rows_for(const Sweep *s, gsize lines_rows) {
+    gsize block = s->whole_strips ? 0 : tiff_steps_down(s->to, s->to->block_height);
+    return MIN(lines_rows + block, s->to_height);
+}
+
+static void plan_bare(Sweep *s, gsize memory) {
+    gsize axis = s->swap ? s->from_width : s->from_height, most = MAX(memory / 2 / s->to_row, 8);
+    gsize wanted = s->swap && window_bytes(s, s->to_height) <= memory ? axis : MAX(WINDOW / 8 / s->to_row, 8);
+    if (s->swap && wanted != axis)
+        wanted = most;
+    s->thickness = MIN(MIN(wanted, MAX(most, 8)) / 8 * 8, axis);
+    if (s->swap && window_bytes(s, s->to_height) <= memory)
+        s->thickness = axis;
+    if (!s->thickness)
+        s->thickness = axis;
+    gsize bytes = (s->swap ? s->thickness : s->from_width) * s->from->step_bits / 8 + 1;
+    s->chunk = s->swap ? MAX(CHUNK / bytes, 8) : s->from_width;
+    s->lines = (axis - 1) / s->thickness + 1;
+    s->per_line = s->swap ? (s->from_height - 1) / s->chunk + 1 : 1;
+    s->group = 1;
+}
+
+static void plan(Sweep *s, gsize memory) {
+    const TiffPicture *p = s->from;
+    s->swap = tt_swaps_axes(s->turn) != 0;
+    s->step = tiff_step(p);
+    s->from_width = tiff_steps_across(p, p->width);
+    s->from_height = tiff_steps_down(p, p->height);
+    s->to_width = s->swap ? s->from_height : s->from_width;
+    s->to_height = s->swap ? s->from_width : s->from_height;
+    s->to_row = (s->to_width * s->step.channels * s->step.sample_bits + 7) / 8;
+    s->bare = p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p));
+    s->whole_strips = s->bare && !p->tiled;
+    TtRect first = tt_map_rect(s->turn, s->from_width, s->from_height, (TtRect){0, 0, 1, 1});
+    s->reversed = first.y != 0;
+    if (s->bare) {
+        plan_bare(s, memory);
+    } else {
+        s->thickness = s->swap ? tiff_steps_across(p, p->block_width) : tiff_steps_down(p, p->block_height);
+        s->lines = s->swap ? p->across : p->down;
+        s->per_line = s->swap ? p->down : p->across;
+        gsize line = MAX(s->thickness * s->to_row, 1);
+        s->group = CLAMP(MIN(memory / 2, WINDOW) / line, 1, s->lines);
+    }
+    s->capacity = rows_for(s, s->group * s->thickness);
+    s->spills = !s->bare && window_bytes(s, s->capacity) > memory;
+}
+
+gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory) {
+    TiffPicture to = tiff_picture_turned(from, turn);
+    Sweep s = {.from = from, .to = &to, .turn = turn};
+    plan(&s, memory);
+    tiff_picture_clear(&to);
+    return s.spills ? memory : window_bytes(&s, s.capacity);
+}
+
+/* ---- Errors of any thread ----------------------------------------------------------------------------- */
+
+static void fail(Sweep *s, GError *error) {
+    g_mutex_lock(&s->lock);
+    if (!s->error)
+        s->error = error;
+    else
+        g_error_free(error);
+    g_mutex_unlock(&s->lock);
+}
+
+static gboolean goes_on(Sweep *s) {
+    GError *error = NULL;
+    if (*s->turner->cancel && !fault(&error, STATUS_SIGNAL, "interrupted"))
+        fail(s, error);
+    g_mutex_lock(&s->lock);
+    gboolean good = !s->error;
+    g_mutex_unlock(&s->lock);
+    return good;
+}
+
+static gboolean out_of_memory(gsize bytes, GError **error) {
+    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not",
+                 (double)bytes / 1e6);
+}
+
+/* ---- From blocks to turned rows ----------------------------------------------------------------------- */
+
+/* What a line's piece covers of the source. */
+static TtRect piece_rect(const Sweep *s, gsize line, gsize k) {
+    gsize at = s->reversed ? s->lines - 1 - line : line;
+    if (!s->bare)
+        return tiff_block_rect(s->from, s->swap ? k * s->from->across + at : at * s->from->across + k);
+    gsize start = at * s->thickness;
+    if (!s->swap)
+        return (TtRect){0, start, s->from_width, MIN(s->thickness, s->from_height - start)};
+    gsize y = k * s->chunk;
+    return (TtRect){start, y, MIN(s->thickness, s->from_width - start), MIN(s->chunk, s->from_height - y)};
+}
+
+static gsize piece_block(const Sweep *s, gsize line, gsize k) {
+    gsize at = s->reversed ? s->lines - 1 - line : line;
+    gsize block = s->swap ? k * s->from->across + at : at * s->from->across + k;
+    return s->plane * s->from->across * s->from->down + block;
+}
+
+/* Rows of the file's samples, turned into the window, or put into the frame. rect: where they are. */
+static gboolean land(Sweep *s, const guint8 *rows, gsize pitch, TtRect rect, GError **error) {
+    TtImage piece = s->step;
+    guint8 *unpacked = NULL;
+    piece.data = (gpointer)rows;
+    piece.pitch = (ptrdiff_t)pitch;
+    piece.width = rect.width;
+    piece.height = rect.height;
+    if (tiff_steps_are_odd(s->from)) {
+        unpacked = tiff_steps_unpack(s->from, rows, pitch, &piece);
+        if (!unpacked)
+            return out_of_memory(rect.width * rect.height, error);
+    }
+    TtStatus status;
+    if (s->frame) {
+        status = tt_frame_put(s->frame, &piece, rect.x, rect.y);
+    } else {
+        TtOptions how = {sizeof(how), s->turner->options->backend, 1, s->turner->options->device};
+        TtRect there = tt_map_rect(s->turn, s->from_width, s->from_height, rect);
+        there.y -= s->top;
+        TtImage window = s->step;
+        window.data = s->window;
+        window.pitch = (ptrdiff_t)s->to_row;
+        window.width = s->to_width;
+        window.height = s->capacity;
+        TtImage place = tt_subimage(&window, there);
+        status = tt_orient(&piece, &place, s->turn, &how);
+    }
+    g_free(unpacked);
+    return !status || library_fault(error);
+}
+
+typedef struct {
+    Sweep *sweep;
+    TtRect rect;
+} Strip;
+
+static gboolean land_rows(gpointer user, const guint8 *rows, gsize first, gsize n, GError **error) {
+    const Strip *strip = user;
+    TtRect rect = {0, strip->rect.y + first, strip->rect.width, n};
+    return land(strip->sweep, rows, tiff_block_row(strip->sweep->from), rect, error);
+}
+
+/* The place of a piece among packed pixels that wait for the rest of their line. */
+static guint8 *packed_place(const Sweep *s, TtRect rect, gsize *pitch) {
+    *pitch = (s->group_rect.width * s->step.sample_bits + 7) / 8;
+    return s->packed + (rect.y - s->group_rect.y) * *pitch +
+           (rect.x - s->group_rect.x) * s->step.sample_bits / 8;
+}
+
+/* Pixels of an odd number of bits are read as bytes: they are in strips, and rect is as wide as a row or starts
+ * at a multiple of 8 pixels. */
+static gboolean read_bare(Sweep *s, TtRect rect, GError **error) {
+    const TiffPicture *p = s->from;
+    gboolean odd = tiff_steps_are_odd(p);
+    gsize bytes = (rect.width * p->step_bits + 7) / 8, row = tiff_block_row(p), pitch = bytes;
+    BareBlocks blocks = {.width = odd ? row : tiff_steps_across(p, p->block_width),
+                         .height = tiff_steps_down(p, p->block_height),
+                         .starts = p->starts + s->plane * p->across * p->down};
+    blocks.rows = (BareRows){.fd = s->turner->file->fd,
+                             .row_bytes = row,
+                             .pixel_bits = odd ? 8 : p->step_bits,
+                             .height = blocks.height};
+    TtRect there = odd ? (TtRect){rect.x * p->step_bits / 8, rect.y, bytes, rect.height} : rect;
+    guint8 *rows = s->packed ? packed_place(s, rect, &pitch) : g_try_malloc_n(rect.height, bytes);
+    if (!rows)
+        return out_of_memory(rect.height * bytes, error);
+    TtImage into = tt_image(rows, (ptrdiff_t)pitch, there.width, there.height, odd ? 1 : s->step.channels,
+                            s->step.sample_bits);
+    gboolean good = bare_blocks_read(&blocks, odd ? row : s->from_width, there, &into, error);
+    if (s->packed)
+        return good;
+    good = good && land(s, rows, bytes, rect, error);
+    g_free(rows);
+    return good;
+}
+
+static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error) {
+    gsize pitch, row = tiff_block_row(s->from), bytes = tiff_block_bytes(s->from, block);
+    guint8 *to = packed_place(s, rect, &pitch);
+    if (!s->from->tiled)
+        return tiff_decode(s->turner->decoders, s->from, block, to, error);
+    guint8 *rows = g_try_malloc(bytes);
+    if (!rows)
+        return out_of_memory(bytes, error);
+    gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error);
+    for (gsize y = 0; good && y < rect.height; y++)
+        memcpy(to + y * pitch, rows + y * row, (rect.width * s->step.sample_bits + 7) / 8);
+    g_free(rows);
+    return good;
+}
+
+static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
+    TtRect rect = piece_rect(s, line, k);
+    if (s->bare)
+        return read_bare(s, rect, error);
+    gsize block = piece_block(s, line, k), bytes = tiff_block_bytes(s->from, block);
+    if (s->packed)
+        return unpack_packed(s, block, rect, error);
+    if (!s->from->tiled && bytes > CHUNK && s->from->units_across * s->from->units_down == 1)
+        return tiff_decode_rows(s->turner->decoders, s->from, block, land_rows, &(Strip){s, rect}, error);
+    guint8 *rows = g_try_malloc(bytes);
+    if (!rows)
+        return out_of_memory(bytes, error);
+    gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error) &&
+                    land(s, rows, tiff_block_row(s->from), rect, error);
+    g_free(rows);
+    return good;
+}
+
+static void unpack_item(gsize i, gpointer data) {
+    Sweep *s = data;
+    GError *error = NULL;
+    if (goes_on(s) && !unpack(s, s->first_line + i / s->per_line, i % s->per_line, &error))
+        fail(s, error);
+}
+
+static TtRect union_of(TtRect a, TtRect b) {
+    gsize x = MIN(a.x, b.x), y = MIN(a.y, b.y);
+    return (TtRect){x, y, MAX(a.x + a.width, b.x + b.width) - x, MAX(a.y + a.height, b.y + b.height) - y};
+}
+
+static TtRect line_rect(const Sweep *s, gsize line) {
+    return union_of(piece_rect(s, line, 0), piece_rect(s, line, s->per_line - 1));
+}
+
+/* Unpacks and turns the next lines. */
+static gboolean fill(Sweep *s, GError **error) {
+    s->n_lines = MIN(s->group, s->lines - s->first_line);
+    s->group_rect = union_of(line_rect(s, s->first_line), line_rect(s, s->first_line + s->n_lines - 1));
+    gsize pitch = (s->group_rect.width * s->step.sample_bits + 7) / 8;
+    if (s->step.sample_bits < 8 && !s->frame && !(s->packed = g_try_malloc_n(s->group_rect.height, pitch)))
+        return out_of_memory(s->group_rect.height * pitch, error);
+    each(s->turner->cores, s->n_lines * s->per_line, unpack_item, s);
+    gboolean good = goes_on(s);
+    if (good && s->packed) {
+        guint8 *packed = g_steal_pointer(&s->packed);
+        good = land(s, packed, pitch, s->group_rect, error);
+        g_free(packed);
+    }
+    g_clear_pointer(&s->packed, g_free);
+    s->filled += s->swap ? s->group_rect.width : s->group_rect.height;
+    s->first_line += s->n_lines;
+    return good;
+}
+
+/* ---- From turned rows to blocks ----------------------------------------------------------------------- */
+
+gboolean tiff_sink_append(TiffSink *sink, const guint8 *data, gsize size, guint64 *at, GError **error) {
+    if (!sink->memory)
+        return tiff_output_append(sink->output, data, size, at, error);
+    if (sink->memory->len % 2)
+        g_byte_array_append(sink->memory, (const guint8 *)"", 1);
+    *at = sink->memory->len;
+    g_byte_array_append(sink->memory, data, (guint)size);
+    return TRUE;
+}
+
+/* A rectangle of the result, as pixels are in memory. */
+static gboolean fetch(Sweep *s, TtRect r, const TtImage *into, GError **error) {
+    if (s->frame)
+        return !tt_frame_read(s->frame, r, into) || library_fault(error);
+    gsize bytes = (r.width * s->step.channels * s->step.sample_bits + 7) / 8,
+          skipped = r.x * s->step.channels * s->step.sample_bits / 8;
+    for (gsize y = 0; y < r.height; y++)
+        memcpy((guint8 *)into->data + (ptrdiff_t)y * into->pitch,
+               s->window + (r.y - s->top + y) * s->to_row + skipped, bytes);
+    return TRUE;
+}
+
+/* The same as the file has it, in memory for `rows` rows of `pitch` bytes. */
+static gboolean fetch_block(Sweep *s, TtRect r, guint8 *to, gsize pitch, GError **error) {
+    TtImage into = s->step;
+    into.width = r.width;
+    into.height = r.height;
+    into.data = to;
+    into.pitch = (ptrdiff_t)pitch;
+    if (!tiff_steps_are_odd(s->to)) {
+        if (!fetch(s, r, &into, error))
+            return FALSE;
+        tiff_steps_turned(s->from, s->turn, &into);
+        return TRUE;
+    }
+    into.pitch = (ptrdiff_t)(r.width * into.channels);
+    if (!(into.data = g_try_malloc_n(r.height, (gsize)into.pitch)))
+        return out_of_memory(r.height * (gsize)into.pitch, error);
+    gboolean good = fetch(s, r, &into, error);
+    if (good)
+        tiff_steps_pack(s->to, &into, to, pitch);
+    g_free(into.data);
+    return good;
+}
+
+static gboolean encode_block(Sweep *s, gsize block, GByteArray *to, GError **error) {
+    const TiffPicture *p = s->to;
+    TtRect r = tiff_block_rect(p, block);
+    gsize row = tiff_block_row(p), bytes = tiff_block_bytes(p, block);
+    guint8 *data = g_try_malloc0(bytes);
+    if (!data)
+        return out_of_memory(bytes, error);
+    gboolean good = fetch_block(s, r, data, row, error);
+    if (good && s->sums)
+        s->sums[block] = deflate_crc32(0, data, bytes);
+    if (good && s->bare)
+        g_byte_array_append(to, data, (guint)bytes);
+    else if (good)
+        good = tiff_encode(s->encoders, data, bytes / row, to, error);
+    g_free(data);
+    return good;
+}
+
+static void encode_item(gsize i, gpointer data) {
+    Sweep *s = data;
+    GError *error = NULL;
+    s->encoded[i] = g_byte_array_new();
+    if (goes_on(s) && !encode_block(s, s->first_block + i, s->encoded[i], &error))
+        fail(s, error);
+}
+
+/* Packs and writes the blocks from first on. */
+static gboolean emit_blocks(Sweep *s, gsize first, gsize n, GError **error) {
+    gboolean good;
+    s->encoded = g_new0(GByteArray *, n);
+    s->first_block = s->plane * s->to->across * s->to->down + first;
+    each(s->turner->cores, n, encode_item, s);
+    good = goes_on(s);
+    for (gsize i = 0; i < n; i++) {
+        const GByteArray *block = s->encoded[i];
+        gsize to = s->first_block + i;
+        good = good && tiff_sink_append(s->sink, block->data, block->len, &s->to->starts[to], error);
+        s->to->lengths[to] = block->len;
+        g_byte_array_unref(s->encoded[i]);
+    }
+    g_clear_pointer(&s->encoded, g_free);
+    return good;
+}
+
+/* Rows that are not packed follow each other, whatever strips they belong to. */
+static gboolean emit_rows(Sweep *s, gsize first, gsize end, GError **error) {
+    gsize row = tiff_block_row(s->to), most = MAX(4 * CHUNK / row, 1), n;
+    gboolean good = TRUE;
+    guint8 *rows = g_try_malloc_n(MIN(most, end - first), row);
+    if (!rows)
+        return out_of_memory(most * row, error);
+    for (gsize y = first; good && y < end; y += n) {
+        n = MIN(most, end - y);
+        TtRect r = {0, y, s->to_width, n};
+        good = fetch_block(s, r, rows, row, error);
+        if (good && s->sink->memory)
+            memcpy(s->sink->memory->data + s->rows_at + y * row, rows, n * row);
+        else if (good)
+            good = tiff_output_write(s->sink->output, s->rows_at + y * row, rows, n * row, error);
+    }
+    g_free(rows);
+    return good;
+}
+
+static void place_strips(Sweep *s) {
+    const TiffPicture *p = s->to;
+    gsize first = s->plane * p->down;
+    guint64 at = s->rows_at;
+    for (gsize i = 0; i < p->down; i++) {
+        p->starts[first + i] = at;
+        p->lengths[first + i] = tiff_block_bytes(p, i);
+        at += p->lengths[first + i];
+    }
+}
+
+static void take_room_for_rows(Sweep *s) {
+    guint64 bytes = (guint64)tiff_block_row(s->to) * s->to_height;
+    if (!s->sink->memory) {
+        s->rows_at = tiff_output_take(s->sink->output, bytes);
+        return;
+    }
+    s->rows_at = s->sink->memory->len + s->sink->memory->len % 2;
+    g_byte_array_set_size(s->sink->memory, (guint)(s->rows_at + bytes));
+}
+
+/* Writes the rows from the window's first up to `end`, which are complete, and lets what follows move up. */
+static gboolean emit(Sweep *s, gsize end, GError **error) {
+    gboolean good;
+    gsize height = tiff_steps_down(s->to, s->to->block_height);
+    if (end == s->top)
+        return TRUE;
+    if (s->whole_strips)
+        good = emit_rows(s, s->top, end, error);
+    else
+        good = emit_blocks(s, s->top / height * s->to->across,
+                           ((end + height - 1) / height - s->top / height) * s->to->across, error);
+    if (s->window && s->filled > end)
+        memmove(s->window, s->window + (end - s->top) * s->to_row, (s->filled - end) * s->to_row);
+    s->top = end;
+    return good;
+}
+
+/* ---- The sweep ---------------------------------------------------------------------------------------- */
+
+static gboolean sweep_window(Sweep *s, GError **error) {
+    gsize height = s->whole_strips ? 1 : tiff_steps_down(s->to, s->to->block_height);
+    if (!(s->window = g_try_malloc_n(s->capacity, s->to_row)))
+        return out_of_memory(s->capacity * s->to_row, error);
+    while (s->first_line < s->lines) {
+        if (!fill(s, error))
+            return FALSE;
+        gsize end = s->filled == s->to_height ? s->filled : s->filled / height * height;
+        if (!emit(s, end, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean sweep_frame(Sweep *s, GError **error) {
+    const Options *options = s->turner->options;
+    TtFrameOptions how = {.struct_size = sizeof(how),
+                          .memory_limit = s->turner->memory,
+                          .backend = options->backend,
+                          .threads = 1,
+                          .cancel = s->turner->cancel,
+                          .device = options->device};
+    TtImage shape = s->step;
+    shape.width = s->from_width;
+    shape.height = s->from_height;
+    if (tt_frame_new(&shape, s->turn, &how, &s->frame))
+        return library_fault(error);
+    while (s->first_line < s->lines)
+        if (!fill(s, error))
+            return FALSE;
+    gsize height = s->whole_strips ? 1 : tiff_steps_down(s->to, s->to->block_height);
+    gsize step = MAX(s->turner->memory / 4 / MAX(height * s->to_row, 1), 1) * height;
+    while (s->top < s->to_height)
+        if (!emit(s, MIN(s->top + step, s->to_height), error))
+            return FALSE;
+    return TRUE;
+}
+
+static char *way_of(const Sweep *s) {
+    gsize pieces = (s->lines - 1) / s->group + 1;
+    if (s->frame)
+        return g_strdup_printf("held as a whole, since its rows come in order: %s", tt_frame_where(s->frame));
+    if (!s->bare && !s->from->tiled && (s->swap || s->lines == 1))
+        return g_strdup_printf("held as a whole, since its rows come in order: %.1f MB in memory",
+                               (double)window_bytes(s, s->capacity) / 1e6);
+    return g_strdup_printf("in %" G_GSIZE_FORMAT " pieces of %.1f MB, since %s", pieces,
+                           (double)window_bytes(s, s->capacity) / 1e6,
+                           s->bare || s->from->tiled ? "it can be read anywhere"
+                                                     : "this turn keeps the order of its rows");
+}
+
+/* Bare pixels are read where they are said to be. */
+static gboolean check_bare(const TiffTurner *t, const TiffPicture *p, GError **error) {
+    for (gsize i = 0; p->compression == PACKED_NONE && i < p->blocks; i++) {
+        gsize bytes = tiff_block_bytes(p, i);
+        if (p->lengths[i] < bytes || p->starts[i] > t->file->size || bytes > t->file->size - p->starts[i])
+            return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
+    }
+    return TRUE;
+}
+
+gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, TiffPicture *to,
+                          TtOrientation turn, TiffSink *sink, guint32 *sums, char **way, GError **error) {
+    gboolean good = check_bare(turner, from, error);
+    for (gsize plane = 0; good && plane < from->planes; plane++) {
+        Sweep s = {.turner = turner,
+                   .from = from,
+                   .to = to,
+                   .turn = turn,
+                   .sink = sink,
+                   .sums = sums,
+                   .plane = plane};
+        plan(&s, turner->memory);
+        g_mutex_init(&s.lock);
+        s.encoders = tiff_encoders_new(turner->file, to);
+        if (s.whole_strips)
+            take_room_for_rows(&s);
+        good = s.spills ? sweep_frame(&s, error) : sweep_window(&s, error);
+        if (s.error) {
+            g_clear_error(error);
+            g_propagate_error(error, s.error);
+        }
+        if (s.whole_strips)
+            place_strips(&s);
+        if (way && !plane)
+            *way = way_of(&s);
+        tiff_encoders_free(s.encoders);
+        if (s.frame)
+            tt_frame_free(s.frame);
+        g_free(s.window);
+        g_mutex_clear(&s.lock);
+    }
+    return good;
+}
+
+gboolean tiff_copy_pixels(const TiffTurner *turner, const TiffPicture *from, TiffPicture *to, TiffSink *sink,
+                          GError **error) {
+    gboolean good = TRUE;
+    for (gsize i = 0; good && i < from->blocks; i++) {
+        gsize bytes = from->lengths[i];
+        if (*turner->cancel)
+            return fault(error, STATUS_SIGNAL, "interrupted");
+        to->lengths[i] = bytes;
+        if (!from->starts[i] && !bytes) /* of a sparse file: a block that is not there */
+            continue;
+        if (from->starts[i] > turner->file->size || bytes > turner->file->size - from->starts[i])
+            return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
+        guint8 *data = g_try_malloc(bytes + 1);
+        if (!data)
+            return out_of_memory(bytes, error);
+        good = tiff_file_read(turner->file, from->starts[i], data, bytes, error) &&
+               tiff_sink_append(sink, data, bytes, &to->starts[i], error);
+        g_free(data);
+    }
+    return good;
+}
+
+/* ---- Checking ----------------------------------------------------------------------------------------- */
+
+static void check_item(gsize block, gpointer data) {
+    Sweep *s = data;
+    GError *error = NULL;
+    gsize bytes = tiff_block_bytes(s->from, block);
+    if (!goes_on(s))
+        return;
+    guint8 *rows = g_try_malloc(bytes);
+    if (!rows)
+        out_of_memory(bytes, &error);
+    else if (tiff_decode(s->turner->decoders, s->from, block, rows, &error) && s->sums &&
+             deflate_crc32(0, rows, bytes) != s->sums[block])
+        fault(&error, STATUS_FAILED,
+              "its turned copy reads back differently, so it was not kept: check disk and memory");
+    if (error)
+        fail(s, error);
+    g_free(rows);
+}
+
+gboolean tiff_check_pixels(const TiffTurner *turner, const TiffPicture *picture, const guint32 *sums,
+                           GError **error) {
+    Sweep s = {.turner = turner, .from = picture, .sums = (guint32 *)sums};
+    if (picture->compression == PACKED_NONE)
+        return check_bare(turner, picture, error);
+    g_mutex_init(&s.lock);
+    each(turner->cores, picture->blocks, check_item, &s);
+    g_mutex_clear(&s.lock);
+    if (s.error)
+        g_propagate_error(error, s.error);
+    return !s.error;
+}
