@@ -50,6 +50,14 @@ const DeflateWay deflate_ways[] = {
 };
 const gsize deflate_n_ways = G_N_ELEMENTS(deflate_ways);
 
+DeflateWay deflate_way_like_zlib(int level) {
+#ifdef HAVE_LIBDEFLATE
+    return (DeflateWay){DEFLATE_LIBDEFLATE, level, DEFLATE_DEFAULT};
+#else
+    return (DeflateWay){DEFLATE_ZLIB, level, DEFLATE_DEFAULT};
+#endif
+}
+
 Packer *packer_new(void) {
     return g_new0(Packer, 1);
 }

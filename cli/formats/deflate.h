@@ -22,6 +22,9 @@ typedef struct {
 extern const DeflateWay deflate_ways[];
 extern const gsize deflate_n_ways;
 
+/* The way that packs as zlib does at that level, 1 to 9, or better. */
+DeflateWay deflate_way_like_zlib(int level);
+
 /* A packer holds the libraries' states, made when first used. For one thread at a time. */
 typedef struct Packer Packer;
 Packer *packer_new(void);

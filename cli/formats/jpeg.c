@@ -6,9 +6,9 @@
  * is compressed in, so that no conversion of colours adds to the loss of compressing them again.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
+#include "../heap.h"
 #include "../input_file.h"
 #include "../say.h"
 #include "jpeg_blocks.h"
@@ -110,20 +110,9 @@ static void close_jpeg(Reader *reader) {
     g_free(r);
 }
 
-/* Coefficients are as large as pixels, and short-lived. A quarter of the time of a turn was the system's,
- * clearing pages that the last file had given back; so as much as a photograph needs is kept. */
-static void keep_memory(void) {
-    static gsize done;
-    if (!g_once_init_enter(&done))
-        return;
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the most that glibc takes */
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    g_once_init_leave(&done, 1);
-}
-
 static Reader *open_jpeg(const Format *self, FILE *file, const char *path, const Options *options,
                          GError **error) {
-    keep_memory();
+    heap_keep();
     JpegReader *r = g_new0(JpegReader, 1);
     r->reader = (Reader){.format = self, .path = path, .pages = 1, .by_tag = options->jpeg == JPEG_TAG};
     r->file = file;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../each.h"
+#include "../heap.h"
 #include "../say.h"
 #include "deflate.h"
 #include "format.h"
@@ -184,6 +185,7 @@ static const Page *first_picture(const TiffReader *r) {
 
 static Reader *open_tiff(const Format *self, FILE *file, const char *path, const Options *options,
                          GError **error) {
+    heap_keep();
     TiffReader *r = new_reader(self, path, options);
     if (!tiff_file_open(&r->file, fileno(file), error) || !read_pages(r, error)) {
         close_tiff(&r->reader);
@@ -451,7 +453,8 @@ static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *canc
     r->cancel = cancel;
     note_layout(r);
     fflush(file);
-    gboolean good = tiff_output_open(&output, fileno(file), r->file.big_endian, r->big, error);
+    gboolean good =
+        tiff_output_open(&output, fileno(file), r->file.big_endian, r->big, r->options->in_place, error);
     for (guint i = 0; good && i < r->pages->len; i++) {
         Page *page = r->pages->pdata[i];
         if (i == prepared)
@@ -462,8 +465,7 @@ static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *canc
         if (!good && r->pages->len > 1 && !*cancel)
             g_prefix_error(error, "page %u: ", i + 1);
     }
-    r->written = g_array_ref(output.written);
-    tiff_output_close(&output);
+    r->written = output.written;
     return good;
 }
 

@@ -348,7 +348,8 @@ const char *tiff_codec_refusal(const TiffFile *file, const TiffPicture *p) {
     if (!TIFFIsCODECConfigured((guint16)p->compression))
         return "is compressed in a way that this machine's libtiff does not know: convert it first";
     if (p->compression == PACKED_WEBP && !is_exact_webp(file, p))
-        return "is compressed as WebP with loss, or with alpha that this libtiff would not keep to the bit: convert it "
+        return "is compressed as WebP with loss, or with alpha that this libtiff would not keep to the bit: "
+               "convert it "
                "first";
     return NULL;
 }

@@ -27,14 +27,18 @@ static gboolean put(int fd, guint64 at, const guint8 *data, gsize size, GError *
 }
 
 static void note(TiffOutput *o, guint64 at, const guint8 *data, gsize size) {
+    if (!o->written)
+        return;
     TiffWritten written = {at, size, deflate_crc32(0, data, size)};
     g_array_append_val(o->written, written);
 }
 
-gboolean tiff_output_open(TiffOutput *o, int fd, gboolean big_endian, gboolean big, GError **error) {
+gboolean tiff_output_open(TiffOutput *o, int fd, gboolean big_endian, gboolean big, gboolean keep_written,
+                          GError **error) {
     guint8 head[16] = {0};
     *o = (TiffOutput){.file = {.fd = fd, .big_endian = big_endian, .big = big}};
-    o->written = g_array_new(FALSE, FALSE, sizeof(TiffWritten));
+    if (keep_written)
+        o->written = g_array_new(FALSE, FALSE, sizeof(TiffWritten));
     memcpy(head, big_endian ? "MM" : "II", 2);
     tiff_put_number(&o->file, head + 2, 2, big ? 43 : 42);
     if (big)
@@ -42,10 +46,6 @@ gboolean tiff_output_open(TiffOutput *o, int fd, gboolean big_endian, gboolean b
     o->link = big ? 8 : 4;
     o->end = big ? 16 : 8;
     return put(fd, 0, head, o->end, error);
-}
-
-void tiff_output_close(TiffOutput *o) {
-    g_array_unref(o->written);
 }
 
 guint64 tiff_output_take(TiffOutput *o, guint64 size) {
@@ -135,7 +135,7 @@ gboolean tiff_output_directory(TiffOutput *o, GArray *entries, guint64 *at, GErr
     g_byte_array_append(head, values->data, values->len);
     gboolean good = tiff_output_append(o, head->data, head->len, at, error);
     /* Where the next one is stands here is written later. */
-    if (good) {
+    if (good && o->written) {
         TiffWritten *last = &g_array_index(o->written, TiffWritten, o->written->len - 1);
         last->size = behind - room;
         last->sum = deflate_crc32(0, head->data, last->size);

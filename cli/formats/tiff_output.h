@@ -10,8 +10,9 @@
 typedef struct {
     TiffFile file; /* its order of bytes, and whether it is a BigTIFF */
     guint64 end;
-    guint64 link;    /* where the offset of the next directory is to be written */
-    GArray *written; /* of Written: what reading back must find */
+    guint64 link; /* where the offset of the next directory is to be written */
+    GArray
+        *written; /* of TiffWritten: what reading back must find, the caller's to free; NULL if nobody will */
 } TiffOutput;
 
 typedef struct {
@@ -26,8 +27,8 @@ typedef struct {
     guint8 *data; /* owned */
 } TiffNewEntry;
 
-gboolean tiff_output_open(TiffOutput *output, int fd, gboolean big_endian, gboolean big, GError **error);
-void tiff_output_close(TiffOutput *output);
+gboolean tiff_output_open(TiffOutput *output, int fd, gboolean big_endian, gboolean big,
+                          gboolean keep_written, GError **error);
 
 /* Appends bytes at an even offset, which *at becomes. */
 gboolean tiff_output_append(TiffOutput *output, const guint8 *data, gsize size, guint64 *at, GError **error);
