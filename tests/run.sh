@@ -12,7 +12,7 @@ emulation=
 case $(uname -m) in x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; esac
 python="python3-numpy python3-mesonpy python3-pip"
 # shellcheck disable=SC2086
-install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs $python $emulation
+install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
 build "$@"
 
 status=0

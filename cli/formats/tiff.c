@@ -279,7 +279,7 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
         guint64 packed = 0;
         for (gsize i = 0; i < p->blocks; i++)
             packed += p->lengths[i];
-        if (page->turn != TT_NONE)
+        if (page->turn != TT_NONE && !tiff_picture_refusal(p))
             sum->memory = MAX(sum->memory, tiff_turn_memory(p, page->turn, r->memory));
         sum->packed += packed;
         sum->least += p->compression == PACKED_NONE ? MAX(packed, tiff_picture_bytes(p) + p->blocks)
@@ -408,7 +408,7 @@ static gboolean write_page(TiffReader *r, Page *page, TiffOutput *output, guint 
                                            : turn_pixels(r, page, r->options->cores, &sink, error)))
         return FALSE;
     TiffEntriesTurn how = {.turn = page->turn,
-                           .state_tag = page->tag_used,
+                           .state_tag = page->tag_used || page->tag == TT_NONE,
                            .tag = TT_NONE,
                            .strip = r->options->strip,
                            .width = page->from.width,

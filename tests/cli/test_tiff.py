@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""TIFFs with all their pages and tags, read by a reader of the specification and by libtiff's, exiftool and GDAL.
+
+usage: test_tiff.py IMGTRANSPOSE
+"""
+import itertools
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+
+import tiffs
+from command import ARGUMENTS, COMMAND, CommandTest, turn
+from tiffs import IFD, LONG, RATIONAL, SHORT, Page, picture
+
+VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
+SWAPS = ("transpose", "rot90", "transverse", "rot270")
+ORIENTATIONS = list(ARGUMENTS)  # numbered from 1, as the tag does
+TEXT, UNDEFINED, DOUBLE = 2, 7, 12
+
+
+def samples(width, height, channels, bits, seed=1):
+    noise = random.Random(seed)
+    return [[tuple(noise.getrandbits(bits) for _ in range(channels)) for _ in range(width)] for _ in range(height)]
+
+
+def smooth(width, height, channels, bits):
+    return [[tuple((x * 3 + y * 5 + 11 * c) % (1 << bits) for c in range(channels)) for x in range(width)] for y in range(height)]
+
+
+def needs(*programs):
+    missing = [program for program in programs if not shutil.which(program)]
+    return unittest.skipIf(missing, f"SKIPPED: no {', '.join(missing)}")
+
+
+class TiffTest(CommandTest):
+    def put(self, name, *pages, **how):
+        return self.write(name, tiffs.write(list(pages), **how))
+
+    def get(self, name):
+        return tiffs.read(self.read(name))
+
+    def turned(self, orientation, name="in.tif", *options):
+        self.succeeds(*ARGUMENTS[orientation], *options, "--overwrite", "-o", "out.tif", name)
+        return self.get("out.tif")
+
+    def bare(self, name):
+        """The pages as libtiff reads them."""
+        result = self.run_command("-c", "none", name, "bare.tif", command="tiffcp")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.get("bare.tif")
+
+
+class Pixels(TiffTest):
+    def test_every_kind_of_sample(self):
+        shapes = (dict(), dict(strip=5), dict(strip=7, planar=True), dict(tile=(16, 32)), dict(tile=(16, 16), planar=True))
+        kinds = [(1, 1), (2, 1), (4, 1), (8, 1), (8, 3), (16, 3), (32, 1), (64, 1), (10, 3), (12, 1), (14, 1), (1, 3), (4, 3), (8, 5), (2, 4)]
+        for i, ((bits, channels), shape, deflate) in enumerate(itertools.product(kinds, shapes, (False, True))):
+            order, big = "<>"[i % 2], i // 2 % 2 == 1
+            rows = samples(43, 29, channels, bits, i)
+            self.put("in.tif", picture(rows, bits, order, deflate=deflate, **shape), order=order, big=big)
+            for orientation, limit in itertools.product(ARGUMENTS, ("1G", "20K")):
+                if (i + len(limit)) % 2 and orientation in ("none", "fliph", "transpose"):
+                    continue
+                page, = self.turned(orientation, "in.tif", "--memory-limit", limit)
+                self.assertEqual(tiffs.pixels(page), turn(rows, orientation), (bits, channels, shape, deflate, order, big, orientation, limit))
+            self.assertEqual(self.read("out.tif")[:4], self.read("in.tif")[:4])  # the order of bytes, and the kind of file
+
+    def test_four_quarter_turns(self):
+        rows = samples(301, 203, 3, 16)
+        for shape in (dict(strip=8, deflate=True), dict(tile=(64, 32), deflate=True), dict(tile=(16, 16)), dict()):
+            self.put("in.tif", picture(rows, 16, **shape))
+            for _ in range(4):
+                self.succeeds("--rotate", "90", "--in-place", "in.tif")
+            page, = self.get("in.tif")
+            self.assertEqual(tiffs.pixels(page), rows, shape)
+
+    @needs("tiffcp")
+    def test_compressions(self):
+        """Each is written again as it was, and libtiff reads the same pixels."""
+        grey, colour, one = smooth(75, 53, 1, 8), smooth(75, 53, 3, 16), samples(75, 53, 1, 1)
+        cases = [(way, bits, rows) for way in ("lzw", "zip", "packbits") for bits, rows in ((8, grey), (16, colour), (1, one))]
+        cases += [(way, bits, rows) for way in ("lzw:2", "zip:2") for bits, rows in ((8, grey), (16, colour), (32, smooth(41, 37, 3, 32)))]
+        cases += [("zip:3", 32, [[(struct.unpack("I", struct.pack("f", x / (y + 1)))[0],) for x in range(39)] for y in range(23)])]
+        cases += [(way, 1, one) for way in ("g3", "g3:2d", "g3:2d:fill", "g4", "lzw")]
+        cases += [(way, 8, grey) for way in ("zstd", "lzma")]
+        made = 0
+        for (way, bits, rows), layout, order in itertools.product(cases, (["-s", "-r", "7"], ["-t", "-w", "32", "-l", "16"], ["-s", "-r", "100"]), "<>"):
+            extra = {339: (SHORT, [3])} if way == "zip:3" else {}
+            self.put("plain.tif", picture(rows, bits, order, extra=extra), order=order)
+            if self.run_command("-c", way, *layout, "plain.tif", "in.tif", command="tiffcp").returncode:
+                continue
+            made += 1
+            before, = self.get("in.tif")
+            for orientation in ARGUMENTS:
+                after, = self.turned(orientation)
+                bare, = self.bare("out.tif")
+                self.assertEqual(tiffs.pixels(bare), turn(rows, orientation), (way, bits, layout, order, orientation))
+                for tag in (258, 259, 262, 266, 277, 284, 292, 293, 317, 339):
+                    self.assertEqual(after.tags.get(tag), before.tags.get(tag), (way, tag))
+        self.assertGreater(made, 80)
+
+    @needs("tiffcp")
+    def test_fill_order(self):
+        one = samples(75, 53, 1, 1)
+        self.put("plain.tif", picture(one, 1))
+        for way in ("none", "g4", "lzw", "zip"):
+            self.assertEqual(self.run_command("-f", "lsb2msb", "-c", way, "plain.tif", "in.tif", command="tiffcp").returncode, 0)
+            for orientation in ARGUMENTS:
+                after, = self.turned(orientation)
+                self.assertEqual(after.value(266), 2)
+                self.assertEqual(self.run_command("-f", "msb2lsb", "-c", "none", "out.tif", "bare.tif", command="tiffcp").returncode, 0)
+                self.assertEqual(tiffs.pixels(self.get("bare.tif")[0]), turn(one, orientation), (way, orientation))
+
+    def test_colour_at_a_lower_resolution(self):
+        """A unit is its pixels' luma, row by row, and then its colour."""
+        noise = random.Random(3)
+        for across, down in ((2, 1), (2, 2), (1, 2), (4, 2)):
+            wide, high = 6, 5
+            luma = [[noise.randrange(256) for _ in range(wide * across)] for _ in range(high * down)]
+            colour = [[(noise.randrange(256), noise.randrange(256)) for _ in range(wide)] for _ in range(high)]
+
+            def data(luma, colour, across, down):
+                return b"".join(bytes([luma[y * down + j][x * across + i] for j in range(down) for i in range(across)]) + bytes(colour[y][x])
+                                for y in range(len(colour)) for x in range(len(colour[0])))
+
+            tags = {256: (LONG, [wide * across]), 257: (LONG, [high * down]), 258: (SHORT, [8] * 3), 259: (SHORT, [1]), 262: (SHORT, [6]),
+                    277: (SHORT, [3]), 530: (SHORT, [across, down])}
+            self.put("in.tif", Page(tags, [data(luma, colour, across, down)]))
+            for orientation in ARGUMENTS:
+                page, = self.turned(orientation)
+                sizes = (down, across) if orientation in SWAPS else (across, down)
+                self.assertEqual(page.tags[530][1], list(sizes))
+                self.assertEqual(b"".join(page.blocks), data(turn(luma, orientation), turn(colour, orientation), *sizes), (across, down, orientation))
+
+    def test_strips_stay_about_as_large(self):
+        self.put("in.tif", picture(samples(400, 100, 1, 8), 8, strip=4))
+        page, = self.turned("rot90")
+        self.assertEqual(page.value(278), 16)
+        self.put("in.tif", picture(samples(400, 100, 1, 8), 8, tile=(64, 16)))
+        page, = self.turned("rot90")
+        self.assertEqual((page.value(322), page.value(323)), (16, 64))
+
+
+class Tags(TiffTest):
+    TAGS = {270: (TEXT, b"a picture\0"), 271: (TEXT, b"me\0"), 282: (RATIONAL, [204, 1]), 283: (RATIONAL, [98, 1]), 296: (SHORT, [2]),
+            297: (SHORT, [3, 9]), 305: (TEXT, b"by hand\0"), 315: (TEXT, b"someone\0"), 320: (SHORT, [(i * 257) % 65536 for i in range(768)]),
+            700: (1, b"<x tiff:ImageWidth='43' tiff:ImageLength='29'/>"), 33432: (TEXT, b"no one\0"), 33723: (UNDEFINED, bytes(range(99))),
+            34675: (UNDEFINED, bytes(range(200)) * 3), 65000: (12, [1.5, -2.5]), 65001: (9, [-7]), 65002: (10, [-1, 3]), 65003: (UNDEFINED, b"\1\2\3")}
+
+    def test_all_are_copied(self):
+        for order, big in itertools.product("<>", (False, True)):
+            extra = dict(self.TAGS)
+            extra[262] = (SHORT, [3])
+            self.put("in.tif", picture(samples(43, 29, 1, 8), 8, order, extra=extra), order=order, big=big)
+            before, = self.get("in.tif")
+            for orientation in ARGUMENTS:
+                after, = self.turned(orientation)
+                expected = before.beside()
+                if orientation in SWAPS:
+                    expected[256], expected[257] = expected[257], expected[256]
+                    expected[282], expected[283] = expected[283], expected[282]
+                    expected[700] = (1, list(b"<x tiff:ImageWidth='29' tiff:ImageLength='43'/>"))
+                self.assertEqual(after.beside(), expected, orientation)
+            self.succeeds("--rotate", "90", "--in-place", "in.tif")
+
+    def test_strip(self):
+        extra = dict(self.TAGS)
+        self.put("in.tif", picture(samples(43, 29, 1, 8), 8, extra=extra))
+        page, = self.turned("rot90", "in.tif", "--strip")
+        self.assertIn(34675, page.tags)
+        for tag in (270, 305, 700, 33432, 33723, 65000):
+            self.assertNotIn(tag, page.tags)
+
+    def test_exif_and_gps(self):
+        exif = Page({0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, b"maker's own"), 0xa002: (LONG, [43]), 0xa003: (SHORT, [29]),
+                     0x9214: (SHORT, [5, 7, 4, 2])}, nested={40965: [Page({1: (TEXT, b"R98\0")})]})
+        gps = Page({0: (1, [2, 2, 0, 0]), 2: (RATIONAL, [50, 1, 4, 1, 0, 1])})
+        for order, big in itertools.product("<>", (False, True)):
+            self.put("in.tif", picture(samples(43, 29, 1, 8), 8, order, nested={34665: [exif], 34853: [gps]}), order=order, big=big)
+            page, = self.turned("rot90")
+            inner, = page.nested[34665]
+            self.assertEqual(inner.beside(), {0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, list(b"maker's own")), 0xa002: (SHORT, [29]),
+                                              0xa003: (LONG, [43]), 0x9214: (SHORT, [21, 5, 2, 4])})
+            self.assertEqual(inner.nested[40965][0].tags[1], (TEXT, list(b"R98\0")))
+            self.assertEqual(page.nested[34853][0].tags, {0: (1, [2, 2, 0, 0]), 2: (RATIONAL, [50, 1, 4, 1, 0, 1])})
+
+    def test_place_on_the_page(self):
+        extra = {286: (RATIONAL, [1, 2]), 287: (RATIONAL, [3, 4])}
+        self.put("in.tif", picture(samples(4, 3, 1, 8), 8, extra=extra))
+        page, = self.turned("transpose")
+        self.assertEqual((page.tags[286], page.tags[287]), (extra[287], extra[286]))
+        for orientation in ("fliph", "rot90", "rot180"):
+            page, = self.turned(orientation)
+            self.assertTrue(286 not in page.tags and 287 not in page.tags)
+
+    @needs("exiftool", "tiffinfo")
+    def test_programs_see_no_other_difference(self):
+        extra = dict(self.TAGS)
+        del extra[320]
+        self.put("in.tif", picture(samples(43, 29, 3, 16), 16, strip=4, deflate=True, extra=extra),
+                 picture(samples(21, 33, 1, 8), 8, extra={305: (TEXT, b"other\0")}))
+        self.turned("rot90")
+        for command, changes in ((["exiftool", "-a", "-G1", "-s", "-u"], ("System", "ImageWidth", "ImageHeight", "ImageSize", "XResolution", "YResolution",
+                                                                          "ExifTool", "StripOffsets", "StripByteCounts", "RowsPerStrip", "ImageLength", "Application_XMP")),
+                                 (["tiffinfo"], ("TIFF Directory at", "Image Width", "Resolution:", "Rows/Strip", "XMLPacket", "<x tiff"))):
+            lines = [[line for line in self.run_command(*command[1:], name, command=command[0]).stdout.decode("utf-8", "replace").splitlines()
+                      if not any(change in line for change in changes)] for name in ("in.tif", "out.tif")]
+            self.assertEqual(*[[line.replace("in.tif", "").replace("out.tif", "") for line in some] for some in lines])
+
+
+class Orientation(TiffTest):
+    def test_all_tags(self):
+        for number, order in itertools.product(range(1, 9), "<>"):
+            rows = samples(23, 17, 3, 8)
+            self.put("in.tif", picture(rows, 8, order, extra={274: (SHORT, [number])}), order=order)
+            page, = self.turned("none")
+            upright = turn(rows, ORIENTATIONS[number - 1])
+            self.assertEqual((page.value(274), tiffs.pixels(page)), (1, upright))
+            os.rename(self.path("out.tif"), self.path("again.tif"))
+            self.succeeds("--auto-orient", "--overwrite", "-o", "out.tif", "again.tif")
+            self.assertEqual(self.read("out.tif"), self.read("again.tif"))
+            page, = self.turned("rot90")
+            self.assertEqual((page.value(274), tiffs.pixels(page)), (1, turn(upright, "rot90")))
+            page, = self.turned("rot90", "in.tif", "--stored")
+            self.assertEqual((page.value(274), tiffs.pixels(page)), (number, turn(rows, "rot90")))
+
+    def test_xmp_follows(self):
+        packet = b'<x tiff:Orientation="6"/>'
+        self.put("in.tif", picture(samples(5, 3, 1, 8), 8, extra={274: (SHORT, [6]), 700: (1, packet)}))
+        page, = self.turned("none")
+        self.assertEqual(bytes(page.tags[700][1]), packet.replace(b"6", b"1"))
+
+    def test_each_page_by_its_own(self):
+        rows = samples(23, 17, 1, 8)
+        self.put("in.tif", picture(rows, 8), *(picture(rows, 8, deflate=True, extra={274: (SHORT, [n])}) for n in (6, 1, 3)))
+        pages = self.turned("none")
+        self.assertEqual([tiffs.pixels(page) for page in pages], [rows, turn(rows, "rot90"), rows, turn(rows, "rot180")])
+        self.assertEqual([page.value(274) for page in pages], [None, 1, 1, 1])
+
+
+class Pages(TiffTest):
+    def test_each_has_its_own_size(self):
+        kinds = [(7, 5, 1, 8), (43, 29, 3, 16), (9, 64, 1, 1), (31, 3, 4, 8), (64, 48, 1, 4)]
+        pictures = [samples(*kind, i) for i, kind in enumerate(kinds)] * 15
+        pages = [picture(rows, kinds[i % 5][3], deflate=i % 2 == 1, extra={297: (SHORT, [i, 75])}) for i, rows in enumerate(pictures)]
+        self.put("in.tif", *pages)
+        for orientation in ("rot90", "flipv", "transverse"):
+            found = self.turned(orientation)
+            self.assertEqual([tiffs.pixels(page) for page in found], [turn(rows, orientation) for rows in pictures])
+            self.assertEqual([page.value(297) for page in found], list(range(75)))
+        one = self.read("out.tif")
+        self.turned("transverse", "in.tif", "--threads", "1", "-j", "1")
+        self.assertEqual(self.read("out.tif"), one)
+
+    def test_nested_ones(self):
+        rows, half, quarter = samples(64, 48, 3, 8, 1), samples(32, 24, 3, 8, 2), samples(16, 12, 3, 8, 3)
+        for order, big in itertools.product("<>", (False, True)):
+            levels = [picture(part, 8, order, tile=(16, 32), extra={254: (LONG, [1])}) for part in (half, quarter)]
+            top = picture(rows, 8, order, tile=(16, 32), extra={274: (SHORT, [6])}, nested={330: levels})
+            self.put("in.tif", top, picture(half, 8, order, deflate=True, extra={254: (LONG, [1])}), order=order, big=big)
+            for orientation in ("none", "rot90", "fliph"):
+                first, second = self.turned(orientation)
+                upright = [turn(turn(part, "rot90"), orientation) for part in (rows, half, quarter)]
+                self.assertEqual([tiffs.pixels(page) for page in (first, *first.nested[330], second)], [*upright, upright[1]])
+                self.assertEqual(first.nested[330][0].value(254), 1)
+
+    def test_ome(self):
+        text = (b'<?xml version="1.0"?><OME><Image><Pixels SizeC="1" SizeX="43" SizeY="29" SizeZ="1" PhysicalSizeX="0.5" PhysicalSizeXUnit="nm" '
+                b'PhysicalSizeY="2"/></Image></OME>\0')
+        turned = (b'<?xml version="1.0"?><OME><Image><Pixels SizeC="1" SizeY="43" SizeX="29" SizeZ="1" PhysicalSizeY="0.5" PhysicalSizeYUnit="nm" '
+                  b'PhysicalSizeX="2"/></Image></OME>\0')
+        page = lambda words: picture(samples(43, 29, 1, 8), 8, extra={270: (TEXT, words)})
+        self.put("in.tif", page(text))
+        for orientation in ARGUMENTS:
+            self.assertEqual(bytes(self.turned(orientation)[0].tags[270][1]), turned if orientation in SWAPS else text)
+        for words, says in ((text.replace(b'"43"', b'"44"'), "OME-XML"), (text.replace(b"</Image>", b"<ROI/></Image>"), "ROI"),
+                            (text.replace(b"</Image>", b'<UUID FileName="b.tif"/></Image>'), "several"), (b"ImageJ=1.5\nimages=40\n\0", "ImageJ")):
+            self.put("in.tif", page(words))
+            os.path.exists(self.path("out.tif")) and os.remove(self.path("out.tif"))
+            self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=(says,))
+            self.assertEqual(self.files(), ["in.tif"])
+
+
+class Geo(TiffTest):
+    KEYS = {34735: (SHORT, [1, 1, 0, 2, 1024, 0, 1, 1, 1025, 0, 1, 1])}
+
+    def corners(self, page):
+        """The places of the picture's corners, by the file's matrix."""
+        m = page.tags[34264][1]
+        width, height = page.value(256), page.value(257)
+        return [[(m[0] * x + m[1] * y + m[3], m[4] * x + m[5] * y + m[7]) for x in (0, width)] for y in (0, height)]
+
+    def test_refused_or_rewritten(self):
+        scale = {33550: (DOUBLE, [10, 20, 0]), 33922: (DOUBLE, [0, 0, 0, 1000, 2000, 0]), **self.KEYS}
+        matrix = {34264: (DOUBLE, [3, 1, 0, 100, 2, -5, 0, 200, 0, 0, 0, 0, 0, 0, 0, 1]), **self.KEYS}
+        for extra, corners in ((scale, [[(1000, 2000), (1070, 2000)], [(1000, 1900), (1070, 1900)]]),
+                               (matrix, [[(100, 200), (121, 214)], [(105, 175), (126, 189)]])):
+            self.put("in.tif", picture(samples(7, 5, 1, 8), 8, extra={**extra, 42113: (TEXT, b"-9\0")}))
+            self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("--geo rewrite",))
+            for orientation in ORIENTATIONS[1:]:
+                page, = self.turned(orientation, "in.tif", "--geo", "rewrite")
+                self.assertEqual(self.corners(page), turn(corners, orientation), orientation)
+                self.assertEqual(page.tags[34735], self.KEYS[34735])
+                self.assertEqual(bytes(page.tags[42113][1]), b"-9\0")
+                self.assertNotIn(33922, page.tags)
+            page, = self.turned("rot90", "in.tif", "--strip")
+            self.assertFalse({33550, 33922, 34264, 34735} & set(page.tags))
+            os.remove(self.path("out.tif"))
+
+    def test_points_count_from_the_middle(self):
+        self.put("in.tif", picture(samples(7, 5, 1, 8), 8, extra={33550: (DOUBLE, [10, 10, 0]), 33922: (DOUBLE, [0, 0, 0, 0, 0, 0]),
+                                                                  34735: (SHORT, [1, 1, 0, 1, 1025, 0, 1, 2])}))
+        page, = self.turned("fliph", "in.tif", "--geo", "rewrite")
+        self.assertEqual(page.tags[34264][1][:4], [-10, 0, 0, 60])
+
+    def test_points_that_are_tied_each(self):
+        ties = [0, 0, 0, 1, 2, 0, 7, 0, 0, 3, 4, 0, 7, 5, 0, 5, 6, 0, 2, 5, 0, 7, 8, 0]
+        self.put("in.tif", picture(samples(7, 5, 1, 8), 8, extra={33922: (DOUBLE, ties), **self.KEYS}))
+        page, = self.turned("rot90", "in.tif", "--geo", "rewrite")
+        self.assertEqual(page.tags[33922][1], [5, 0, 0, 1, 2, 0, 5, 7, 0, 3, 4, 0, 0, 7, 0, 5, 6, 0, 0, 2, 0, 7, 8, 0])
+
+    @needs("gdalinfo", "gdal_translate")
+    def test_gdal_sees_the_same_corners(self):
+        self.put("plain.tif", picture(samples(70, 50, 1, 8), 8))
+        made = self.run_command("-q", "-a_srs", "EPSG:32633", "-a_ullr", "500000", "5400000", "500700", "5399500", "plain.tif", "in.tif",
+                                command="gdal_translate")
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+        def corners(name):
+            text = self.run_command(name, command="gdalinfo").stdout.decode()
+            places = dict(re.findall(r"(Upper Left|Lower Left|Upper Right|Lower Right)\s+\(\s*([-0-9.]+,\s*[-0-9.]+)\)", text))
+            names = [["Upper Left", "Upper Right"], ["Lower Left", "Lower Right"]]
+            return [[tuple(map(float, places[name].split(","))) for name in row] for row in names]
+
+        before = corners("in.tif")
+        for orientation in ORIENTATIONS[1:]:
+            self.turned(orientation, "in.tif", "--geo", "rewrite")
+            self.assertEqual(corners("out.tif"), turn(before, orientation), orientation)
+
+
+class Damage(TiffTest):
+    def refused(self, data, *says, arguments=("--rotate", "90")):
+        self.write("in.tif", data)
+        text = self.fails(1, *arguments, "-o", "out.tif", "in.tif", says=("in.tif: ", *says))
+        self.fails(1, *arguments, "--in-place", "in.tif", says=says)
+        self.assertEqual((self.files(), self.read("in.tif")), (["in.tif"], data))
+        return text
+
+    def test_circles(self):
+        data = bytearray(tiffs.write([picture(samples(5, 3, 1, 8), 8)] * 3))
+        first = struct.unpack("<I", data[4:8])[0]
+        data[-4:] = struct.pack("<I", first)
+        self.refused(bytes(data), "circle")
+        data = bytearray(tiffs.write([picture(samples(5, 3, 1, 8), 8, extra={330: (LONG, [1])})]))
+        at = bytes(data).index(struct.pack("<HHI", 330, LONG, 1))
+        data[at + 8:at + 12] = data[4:8]
+        self.refused(bytes(data), "circle")
+        exif = bytearray(tiffs.write([picture(samples(5, 3, 1, 8), 8, nested={34665: [Page({40965: (LONG, [1])})]})]))
+        at = bytes(exif).index(struct.pack("<HHI", 40965, LONG, 1))
+        exif[at + 8:at + 12] = struct.pack("<I", at - 2)
+        self.refused(bytes(exif), "each other")
+
+    def test_cut_anywhere(self):
+        for shape in (dict(strip=4), dict(strip=4, deflate=True), dict(tile=(16, 16), deflate=True)):
+            data = tiffs.write([picture(samples(43, 29, 3, 8), 8, **shape)])
+            for end in (4, 8, 9, 100, len(data) // 2, len(data) - 5):
+                self.refused(data[:end])
+
+    def test_counts_and_sizes_that_lie(self):
+        good = tiffs.write([picture(samples(43, 29, 1, 8), 8, strip=4)])
+        at = struct.unpack("<I", good[4:8])[0]
+        for i in range(struct.unpack("<H", good[at:at + 2])[0]):
+            for where, value in ((4, 0xffffffff), (8, 0xfffffff0)):
+                data = bytearray(good)
+                place = at + 2 + 12 * i + where
+                data[place:place + 4] = struct.pack("<I", value)
+                self.write("in.tif", bytes(data))
+                result = self.run_command("--rotate", "90", "--overwrite", "-o", "out.tif", "in.tif")
+                self.assertIn(result.returncode, (0, 1))
+                self.assertLessEqual(result.stderr.count(b"\n"), 1, result.stderr)
+
+    def test_damaged_pixels(self):
+        for deflate in (True, False):
+            page = picture(smooth(43, 29, 1, 8), 8, strip=8, deflate=True)
+            page.blocks[1] = page.blocks[1][:8] + b"\xff" * (len(page.blocks[1]) - 8)
+            data = tiffs.write([page])
+            self.refused(data, "damaged")
+            self.write("in.tif", data)  # not even if there is nothing to turn
+            self.fails(1, "--auto-orient", "-o", "out.tif", "in.tif", says=("damaged",))
+
+    def test_what_cannot_be_turned(self):
+        rows = samples(16, 16, 3, 8)
+        for extra, says in (({259: (SHORT, [6])}, "old way"), ({259: (SHORT, [34712])}, "without loss"), ({259: (SHORT, [32809])}, "without loss"),
+                            ({258: (SHORT, [8, 8, 7])}, "different sizes"), ({50706: (1, [1, 4, 0, 0])}, "raw"), ({262: (SHORT, [32803])}, "raw"),
+                            ({32997: (LONG, [4])}, "volume"), ({33629: (LONG, [4])}, "MetaMorph"), ({34412: (1, bytes(9))}, "LSM")):
+            self.refused(tiffs.write([picture(rows, 8, extra=extra)]), says)
+
+    def test_losses_are_told_and_never_in_place(self):
+        self.put("in.tif", picture(samples(16, 16, 3, 8), 8, extra={37724: (UNDEFINED, b"Adobe Photoshop Document Data Block\0" + bytes(20))}))
+        self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("layers",))
+        result = self.run_command("--rotate", "90", "-o", "out.tif", "in.tif")
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
+        self.assertNotIn(37724, self.get("out.tif")[0].tags)
+
+    def test_upright_files_stay(self):
+        self.put("in.tif", picture(samples(16, 16, 3, 8), 8, deflate=True, extra={274: (SHORT, [1])}))
+        before = os.stat(self.path("in.tif")).st_mtime_ns, self.read("in.tif")
+        self.succeeds("--auto-orient", "--in-place", "in.tif")
+        self.succeeds("--auto-orient", "-o", "out.tif", "in.tif")
+        self.assertEqual((os.stat(self.path("in.tif")).st_mtime_ns, self.read("in.tif")), before)
+        self.assertEqual(self.read("out.tif"), before[1])
+
+
+if __name__ == "__main__":
+    if "libtiff" not in VERSION:
+        print("SKIPPED: this build has no libtiff")
+        sys.exit(77)
+    for program in ("tiffcp", "tiffinfo", "exiftool", "gdalinfo"):
+        if not shutil.which(program):
+            print(f"SKIPPED in part: no {program}")
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
