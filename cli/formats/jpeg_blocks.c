@@ -6,21 +6,15 @@
 
 #include <string.h>
 
-/* A turn as a mirroring of the source in each axis, and then a transpose. */
-typedef struct {
-    gboolean mirror_x, mirror_y, swap;
-    JCOEF signs[DCTSIZE2]; /* of the source's coefficients */
-} Steps;
-
 /* One component: its blocks row by row, and how many of them the turn moves. */
 typedef struct {
     JBLOCKROW *rows;
     JDIMENSION width, height;
 } Plane;
 
-static Steps steps_of(TtOrientation turn) {
+JpegSteps jpeg_steps(TtOrientation turn) {
     TtRect corner = tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1});
-    Steps s = {.swap = tt_swaps_axes(turn) != 0};
+    JpegSteps s = {.swap = tt_swaps_axes(turn) != 0};
     s.mirror_x = (s.swap ? corner.y : corner.x) != 0;
     s.mirror_y = (s.swap ? corner.x : corner.y) != 0;
     for (int v = 0; v < DCTSIZE; v++)
@@ -39,7 +33,7 @@ static guint unit_height(j_decompress_ptr p) {
 }
 
 void jpeg_blocks_remainder(j_decompress_ptr from, TtOrientation turn, guint *columns, guint *rows) {
-    Steps s = steps_of(turn);
+    JpegSteps s = jpeg_steps(turn);
     *columns = s.mirror_x ? from->image_width % unit_width(from) : 0;
     *rows = s.mirror_y ? from->image_height % unit_height(from) : 0;
 }
@@ -117,7 +111,7 @@ static Plane plane_of(j_common_ptr owner, const jpeg_component_info *c, jvirt_ba
 }
 
 /* Without the blocks of a remainder. */
-static Plane source_plane(j_decompress_ptr from, int i, jvirt_barray_ptr array, const Steps *s) {
+static Plane source_plane(j_decompress_ptr from, int i, jvirt_barray_ptr array, const JpegSteps *s) {
     const jpeg_component_info *c = &from->comp_info[i];
     Plane plane = plane_of((j_common_ptr)from, c, array, FALSE);
     gboolean single = from->num_components == 1;
@@ -129,7 +123,7 @@ static Plane source_plane(j_decompress_ptr from, int i, jvirt_barray_ptr array, 
 }
 
 /* The source's block that becomes the one at (x, y). */
-static const JCOEF *source_block(const Plane *source, const Steps *s, JDIMENSION x, JDIMENSION y) {
+static const JCOEF *source_block(const Plane *source, const JpegSteps *s, JDIMENSION x, JDIMENSION y) {
     JDIMENSION column = s->swap ? y : x, row = s->swap ? x : y;
     return source->rows[s->mirror_y ? source->height - 1 - row : row]
                        [s->mirror_x ? source->width - 1 - column : column];
@@ -148,7 +142,7 @@ static void deal(const Row *from, Row *to) {
     }
 }
 
-static void turn_block(const JCOEF *from, JCOEF *to, const Steps *s) {
+void jpeg_steps_turn(const JCOEF *from, JCOEF *to, const JpegSteps *s) {
     Row a[DCTSIZE], b[DCTSIZE], signs[DCTSIZE];
     memcpy(a, from, sizeof(a));
     memcpy(signs, s->signs, sizeof(signs));
@@ -163,17 +157,17 @@ static void turn_block(const JCOEF *from, JCOEF *to, const Steps *s) {
 }
 
 /* In bands, so that the few blocks that are read from each row of the source are neighbours. */
-static void turn_plane(const Plane *source, const Plane *result, const Steps *s) {
+static void turn_plane(const Plane *source, const Plane *result, const JpegSteps *s) {
     enum { BAND = 8 };
     for (JDIMENSION top = 0; top < result->height; top += BAND)
         for (JDIMENSION x = 0; x < result->width; x++)
             for (JDIMENSION y = top; y < MIN(top + BAND, result->height); y++)
-                turn_block(source_block(source, s, x, y), result->rows[y][x], s);
+                jpeg_steps_turn(source_block(source, s, x, y), result->rows[y][x], s);
 }
 
 void jpeg_blocks_turn(j_decompress_ptr from, jvirt_barray_ptr *source, j_compress_ptr to,
                       jvirt_barray_ptr *result, TtOrientation turn) {
-    Steps s = steps_of(turn);
+    JpegSteps s = jpeg_steps(turn);
     for (int i = 0; i < to->num_components; i++) {
         Plane a = source_plane(from, i, source[i], &s);
         Plane b = plane_of((j_common_ptr)to, &to->comp_info[i], result[i], TRUE);
@@ -192,7 +186,7 @@ static gboolean tables_equal(const JQUANT_TBL *a, const JQUANT_TBL *b, gboolean 
 }
 
 /* The other way round than the turn went: each block of b, turned back, is a block of a. */
-static gboolean planes_equal(const Plane *a, const Plane *b, const Steps *s) {
+static gboolean planes_equal(const Plane *a, const Plane *b, const JpegSteps *s) {
     JCOEF expected;
     for (JDIMENSION y = 0; y < b->height; y++)
         for (JDIMENSION x = 0; x < b->width; x++) {
@@ -208,7 +202,7 @@ static gboolean planes_equal(const Plane *a, const Plane *b, const Steps *s) {
 
 gboolean jpeg_blocks_equal(j_decompress_ptr a, jvirt_barray_ptr *a_arrays, TtOrientation turn,
                            j_decompress_ptr b, jvirt_barray_ptr *b_arrays) {
-    Steps s = steps_of(turn);
+    JpegSteps s = jpeg_steps(turn);
     guint columns, rows;
     jpeg_blocks_remainder(a, turn, &columns, &rows);
     guint width = a->image_width - columns, height = a->image_height - rows;

@@ -18,6 +18,17 @@
 #include <jpeglib.h>
 #include <tiletranspose/tt.h>
 
+/* A turn as a mirroring of the source in each axis, and then a transpose. */
+typedef struct {
+    gboolean mirror_x, mirror_y, swap;
+    JCOEF signs[DCTSIZE2]; /* of the source's coefficients */
+} JpegSteps;
+
+JpegSteps jpeg_steps(TtOrientation turn);
+
+/* One block. */
+void jpeg_steps_turn(const JCOEF *from, JCOEF *to, const JpegSteps *steps);
+
 /* How many of the picture's last columns and rows stand in the way of the turn: both 0 if it is perfect. */
 void jpeg_blocks_remainder(j_decompress_ptr from, TtOrientation turn, guint *columns, guint *rows);
 

@@ -15,6 +15,7 @@
 #include "format.h"
 #include "tiff_entries.h"
 #include "tiff_geo.h"
+#include "tiff_jpeg.h"
 #include "tiff_ome.h"
 #include "tiff_tag.h"
 #include "tiff_turn.h"
@@ -32,11 +33,15 @@ typedef struct {
     gboolean has_pixels;
     TiffPicture from, to;
     TtOrientation tag, turn;
-    gboolean tag_used; /* the turn includes the tag */
+    TtOrientation becomes; /* what the tag says afterwards */
+    gboolean tag_used;     /* the turn includes the tag, or is composed into it */
     GPtrArray *nested;
+    TiffTables tables; /* of JPEGs */
+    gsize memory;      /* that those take */
     /* Of the turned copy: */
     GByteArray *pixels; /* if they are turned and wait to be written */
-    guint32 *sums;      /* of blocks that are packed again */
+    TiffTables turned_tables;
+    guint32 *sums; /* of blocks that are packed again */
     guint64 at;
     char *way;
     GError *error;
@@ -62,6 +67,10 @@ static gboolean is_tiff(const guint8 *head, gsize size) {
                          !memcmp(head, "II+\0", 4) || !memcmp(head, "MM\0+", 4));
 }
 
+static gboolean is_jpeg(const Page *page) {
+    return page->has_pixels && page->from.compression == PACKED_JPEG;
+}
+
 /* ---- Reading directories ------------------------------------------------------------------------------ */
 
 static void page_free(gpointer data) {
@@ -73,6 +82,8 @@ static void page_free(gpointer data) {
     if (page->pixels)
         g_byte_array_unref(page->pixels);
     g_free(page->sums);
+    g_free(page->tables.data);
+    free(page->turned_tables.data); /* libjpeg's */
     g_free(page->way);
     g_clear_error(&page->error);
     g_free(page);
@@ -109,6 +120,9 @@ static Page *read_page(TiffReader *r, guint64 at, guint depth, GError **error) {
     page->directory = directory;
     page->nested = g_ptr_array_new_with_free_func(page_free);
     page->has_pixels = tiff_is_picture(directory);
+    const TiffEntry *tables = tiff_directory_find(directory, TAG_JPEG_TABLES);
+    if (tables && (page->tables.data = tiff_entry_data(&r->file, tables, NULL)))
+        page->tables.size = tiff_entry_size(tables);
     if ((!page->has_pixels || tiff_picture_read(&r->file, directory, &page->from, error)) &&
         read_nested(r, page, depth, error))
         return page;
@@ -243,7 +257,7 @@ static const char *refusal_of(const TiffReader *r, const Page *page) {
         return NULL;
     if (!refusal)
         refusal = tiff_picture_refusal(&page->from);
-    if (!refusal)
+    if (!refusal && page->from.compression != PACKED_JPEG)
         refusal = tiff_codec_refusal(&r->file, &page->from);
     if (!refusal && page->from.compression != PACKED_NONE && tiff_block_bytes(&page->from, 0) > 2000000000u)
         refusal = "has strips or tiles of more than 2 GB: convert it first";
@@ -252,10 +266,23 @@ static const char *refusal_of(const TiffReader *r, const Page *page) {
     return refusal ? refusal : description_refusal(r, page);
 }
 
-static gboolean check_page(const TiffReader *r, const Page *page, GError **error) {
+/* Coefficients have no other place to wait in. */
+static gboolean check_jpeg(const TiffReader *r, Page *page, GError **error) {
+    if (!tiff_jpeg_decide(&r->file, &page->from, &page->tables, page->turn, &page->memory, error))
+        return FALSE;
+    return page->memory <= r->memory || fault(error, STATUS_FAILED,
+                                              "is compressed as JPEG and takes %.1f MB of memory, more than "
+                                              "is allowed: raise --memory-limit or use "
+                                              "--jpeg tag",
+                                              (double)page->memory / 1e6);
+}
+
+static gboolean check_page(const TiffReader *r, Page *page, GError **error) {
     const char *refusal = refusal_of(r, page);
     if (refusal)
         return fault(error, STATUS_FAILED, "%s", refusal);
+    if (is_jpeg(page) && page->turn != TT_NONE && !check_jpeg(r, page, error))
+        return FALSE;
     for (guint i = 0; i < page->nested->len; i++)
         if (!check_page(r, page->nested->pdata[i], error))
             return FALSE;
@@ -274,12 +301,18 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
     const TiffPicture *p = &page->from;
     page->tag_used = !r->options->stored && page->tag != TT_NONE;
     page->turn = page->tag_used ? tt_compose(page->tag, r->operation) : r->operation;
+    page->becomes = TT_NONE;
+    if (r->options->jpeg == JPEG_TAG && is_jpeg(page)) {
+        page->becomes = page->turn;
+        page->turn = TT_NONE;
+        page->tag_used = TRUE;
+    }
     tiff_entries_losses(page->directory, r->options->strip, r->loss, &sum->damaged);
     if (page->has_pixels) {
         guint64 packed = 0;
         for (gsize i = 0; i < p->blocks; i++)
             packed += p->lengths[i];
-        if (page->turn != TT_NONE && !tiff_picture_refusal(p))
+        if (page->turn != TT_NONE && !is_jpeg(page) && !tiff_picture_refusal(p))
             sum->memory = MAX(sum->memory, tiff_turn_memory(p, page->turn, r->memory));
         sum->packed += packed;
         sum->least += p->compression == PACKED_NONE ? MAX(packed, tiff_picture_bytes(p) + p->blocks)
@@ -303,6 +336,8 @@ static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GE
                 g_prefix_error(error, "page %u: ", i + 1);
             return FALSE;
         }
+    for (guint i = 0; i < r->pages->len; i++)
+        sum.memory = MAX(sum.memory, ((Page *)r->pages->pdata[i])->memory);
     reader->own_memory = sum.memory;
     guint64 beside = r->file.size - MIN(r->file.size, sum.packed);
     r->big = r->file.big || beside + sum.least > G_MAXUINT32 - (1 << 20);
@@ -329,6 +364,9 @@ static gboolean turn_pixels(TiffReader *r, Page *page, Cores *cores, TiffSink *s
     page->to = tiff_picture_turned(&page->from, page->turn);
     if (page->turn == TT_NONE)
         return tiff_copy_pixels(&turner, &page->from, &page->to, sink, error);
+    if (is_jpeg(page))
+        return tiff_jpeg_turn(&turner, &page->from, &page->tables, &page->to, page->turn, sink,
+                              &page->turned_tables, error);
     if (r->options->in_place && page->from.compression != PACKED_NONE)
         page->sums = g_new0(guint32, page->to.blocks);
     return tiff_turn_pixels(&turner, &page->from, &page->to, page->turn, sink, page->sums, &page->way, error);
@@ -409,10 +447,12 @@ static gboolean write_page(TiffReader *r, Page *page, TiffOutput *output, guint 
         return FALSE;
     TiffEntriesTurn how = {.turn = page->turn,
                            .state_tag = page->tag_used || page->tag == TT_NONE,
-                           .tag = TT_NONE,
+                           .tag = page->becomes,
                            .strip = r->options->strip,
                            .width = page->from.width,
                            .height = page->from.height,
+                           .jpeg_tables = page->turned_tables.data,
+                           .jpeg_tables_size = page->turned_tables.size,
                            .from = &page->from,
                            .to = page->has_pixels ? &page->to : NULL};
     GArray *entries = tiff_entries_turned(&r->file, page->directory, &how, output, error);
@@ -508,7 +548,10 @@ static gboolean verify_page(const TiffReader *r, const Page *page, const TiffFil
                ((picture.width == page->to.width && picture.height == page->to.height &&
                  picture.blocks == page->to.blocks) ||
                 differs(error)) &&
-               (!page->sums || tiff_check_pixels(&turner, &picture, page->sums, error));
+               (!page->sums || tiff_check_pixels(&turner, &picture, page->sums, error)) &&
+               (!is_jpeg(page) ||
+                tiff_jpeg_check(&turner, &picture,
+                                page->turned_tables.data ? &page->turned_tables : &page->tables, error));
         tiff_picture_clear(&picture);
     }
     for (guint i = 0; good && i < page->nested->len; i++)
@@ -533,8 +576,13 @@ static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
 
 static gboolean check_pixels_of(const TiffReader *r, const Page *page, GError **error) {
     TiffTurner turner = turner_of(r, r->options->cores);
-    if (page->has_pixels && !tiff_picture_refusal(&page->from) &&
-        !tiff_codec_refusal(&r->file, &page->from) && !tiff_check_pixels(&turner, &page->from, NULL, error))
+    gboolean good = TRUE;
+    if (is_jpeg(page))
+        good = page->from.planar || tiff_jpeg_check(&turner, &page->from, &page->tables, error);
+    else if (page->has_pixels && !tiff_picture_refusal(&page->from) &&
+             !tiff_codec_refusal(&r->file, &page->from))
+        good = tiff_check_pixels(&turner, &page->from, NULL, error);
+    if (!good)
         return FALSE;
     for (guint i = 0; i < page->nested->len; i++)
         if (!check_pixels_of(r, page->nested->pdata[i], error))

@@ -235,7 +235,8 @@ static gboolean copy_entries(const TiffFile *file, const TiffDirectory *d, const
         gboolean geo = tiff_is_geo_place(entry->tag) && how->turn != TT_NONE;
         if (!entry->good || is_repeated(d, i) || (depth == 0 && (is_made_anew(entry->tag) || geo)) ||
             (depth == 0 && !is_kept(d, entry->tag, how)) ||
-            (entry->tag == TAG_LAYERS && how->turn != TT_NONE))
+            (entry->tag == TAG_LAYERS && how->turn != TT_NONE) ||
+            (entry->tag == TAG_JPEG_TABLES && how->jpeg_tables))
             continue;
         if (!(is_directory(entry) ? copy_directory(file, entry, how, output, depth, entries, error)
                                   : copy_entry(file, entry, how, entries, error)))
@@ -278,6 +279,9 @@ GArray *tiff_entries_turned(const TiffFile *file, const TiffDirectory *d, const 
         guint64 tag = how->tag;
         tiff_add_entry(entries, TAG_ORIENTATION, TYPE_SHORT, 1, tiff_values(file, TYPE_SHORT, &tag, 1));
     }
+    if (good && how->jpeg_tables)
+        tiff_add_entry(entries, TAG_JPEG_TABLES, TYPE_UNDEFINED, how->jpeg_tables_size,
+                       g_memdup2(how->jpeg_tables, how->jpeg_tables_size));
     if (good && how->to)
         add_blocks(file, d, how, output, entries);
     if (good)

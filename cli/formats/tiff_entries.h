@@ -16,8 +16,10 @@ typedef struct {
     TtOrientation turn; /* of the pixels */
     gboolean state_tag; /* orientation tags become `tag`; otherwise they stay */
     TtOrientation tag;
-    gboolean strip;               /* keep only what shows the picture */
-    gsize width, height;          /* before the turn */
+    gboolean strip;            /* keep only what shows the picture */
+    gsize width, height;       /* before the turn */
+    const guint8 *jpeg_tables; /* in place of the directory's, if there are any */
+    gsize jpeg_tables_size;
     const TiffPicture *from, *to; /* NULL: a directory without pixels */
 } TiffEntriesTurn;
 

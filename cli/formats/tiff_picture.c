@@ -198,6 +198,8 @@ static gsize turned_rows(const TiffPicture *p, const TiffPicture *turned) {
     gsize before = (tiff_steps_across(p, p->width) * p->step_bits + 7) / 8,
           after = (tiff_steps_across(turned, turned->width) * p->step_bits + 7) / 8;
     gsize rows = (tiff_steps_down(p, p->block_height) * before + after / 2) / after;
+    if (p->compression == PACKED_JPEG) /* whole units of its blocks, but for the largest of all */
+        rows = (rows + 15) / 16 * 16;
     return MIN(MAX(rows, 1) * turned->units_down, turned->height);
 }
 

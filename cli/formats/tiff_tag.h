@@ -72,6 +72,7 @@ enum {
     TYPE_BYTE = 1,
     TYPE_SHORT = 3,
     TYPE_LONG = 4,
+    TYPE_UNDEFINED = 7,
     TYPE_DOUBLE = 12,
     TYPE_IFD = 13,
     TYPE_LONG8 = 16,
