@@ -292,7 +292,9 @@ static void scatter(const Job *job, const Plane *plane, gsize x, gsize y, j_comp
                     jvirt_barray_ptr array, const jpeg_component_info *c) {
     const JpegSteps *s = &job->steps;
     gsize width = s->swap ? plane->height : plane->width, height = s->swap ? plane->width : plane->height;
-    for (JDIMENSION row = 0; row < c->height_in_blocks; row++) {
+    /* libjpeg wants all rows of the last unit to be there. */
+    JDIMENSION v = (JDIMENSION)c->v_samp_factor, rows = (c->height_in_blocks + v - 1) / v * v;
+    for (JDIMENSION row = 0; row < rows; row++) {
         JBLOCKROW blocks = to->mem->access_virt_barray((j_common_ptr)to, array, row, 1, TRUE)[0];
         for (JDIMENSION column = 0; column < c->width_in_blocks; column++) {
             gsize at = MIN(x + column, width - 1), line = MIN(y + row, height - 1);

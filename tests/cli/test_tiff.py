@@ -343,6 +343,76 @@ class Geo(TiffTest):
             self.assertEqual(corners("out.tif"), turn(before, orientation), orientation)
 
 
+class Jpeg(TiffTest):
+    """Beside jpegtran, which turns the JPEG that is a page's only strip."""
+    TURNS = {"fliph": ["-flip", "horizontal"], "rot180": ["-rotate", "180"], "flipv": ["-flip", "vertical"], "transpose": ["-transpose"],
+             "rot90": ["-rotate", "90"], "transverse": ["-transverse"], "rot270": ["-rotate", "270"]}
+
+    def jpeg(self, width, height, *options):
+        ppm = b"P6 %d %d 255\n" % (width, height) + bytes(sample for row in smooth(width, height, 3, 8) for pixel in row for sample in pixel)
+        return subprocess.run(["cjpeg", "-quality", "85", *options], input=ppm, capture_output=True, check=True).stdout
+
+    def page(self, width, height, jpeg, samples=3, photometric=6, **extra):
+        return Page({256: (LONG, [width]), 257: (LONG, [height]), 258: (SHORT, [8] * samples), 259: (SHORT, [7]), 262: (SHORT, [photometric]),
+                     277: (SHORT, [samples]), **({530: (SHORT, [2, 2])} if samples == 3 else {})}, [jpeg])
+
+    def decoded(self, jpeg):
+        return subprocess.run(["djpeg", "-nosmooth"], input=jpeg, capture_output=True, check=True).stdout
+
+    @needs("cjpeg", "djpeg", "jpegtran")
+    def test_as_jpegtran_has_it(self):
+        for options, size in itertools.product((["-sample", "1x1"], ["-sample", "2x2"], ["-sample", "2x1"], ["-grayscale"], ["-optimize"], ["-arithmetic"]),
+                                               ((64, 48), (70, 48), (64, 53))):
+            jpeg = self.jpeg(*size, *options)
+            grey = options == ["-grayscale"]
+            self.put("in.tif", self.page(*size, jpeg, *((1, 1) if grey else ())))
+            for orientation, how in self.TURNS.items():
+                peer = subprocess.run(["jpegtran", "-perfect", *how], input=jpeg, capture_output=True)
+                if peer.returncode:
+                    if os.path.exists(self.path("out.tif")):
+                        os.remove(self.path("out.tif"))
+                    self.fails(1, *ARGUMENTS[orientation], "-o", "out.tif", "in.tif", says=("--jpeg tag",))
+                    continue
+                page, = self.turned(orientation)
+                self.assertEqual(self.decoded(page.blocks[0]), self.decoded(peer.stdout), (options, size, orientation))
+                self.assertLess(len(self.read("out.tif")), len(self.read("in.tif")) * 1.02)
+
+    @needs("cjpeg", "djpeg")
+    def test_by_the_tag(self):
+        jpeg = self.jpeg(70, 53)
+        for number in range(1, 9):
+            before = self.page(70, 53, jpeg)
+            if number > 1:
+                before.tags[274] = (SHORT, [number])
+            self.put("in.tif", before)
+            page, = self.turned("rot90", "in.tif", "--jpeg", "tag")
+            self.assertEqual(page.blocks, [jpeg])
+            self.assertEqual(page.value(274), [6, 7, 8, 5, 2, 3, 4, 1][number - 1])  # exiftool's and Exif's own table of turns
+            self.assertEqual((page.value(256), page.value(257)), (70, 53))
+
+    @needs("vips", "tiffcp")
+    def test_tiles_come_back(self):
+        ppm = b"P6 256 128 255\n" + bytes(sample for row in smooth(256, 128, 3, 8) for pixel in row for sample in pixel)
+        self.write("in.ppm", ppm)
+        for options in (["--Q", "95"], ["--Q", "80", "--tile", "--tile-width", "64", "--tile-height", "128"]):
+            made = self.run_command("tiffsave", "in.ppm", "in.tif", "--compression", "jpeg", *options, command="vips")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            before = self.bare("in.tif")
+            for _ in range(4):
+                self.succeeds("--rotate", "90", "--in-place", "in.tif")
+            after = self.bare("in.tif")
+            self.assertEqual(tiffs.pixels(after[0]), tiffs.pixels(before[0]), options)
+
+    @needs("cjpeg")
+    def test_damage(self):
+        jpeg = self.jpeg(64, 48)
+        for bad in (jpeg[:len(jpeg) // 2], jpeg[:30], b"", b"not a JPEG at all"):
+            self.put("in.tif", self.page(64, 48, bad))
+            self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("in.tif: ",))
+        self.put("in.tif", self.page(128, 48, jpeg))
+        self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("size",))
+
+
 class Damage(TiffTest):
     def refused(self, data, *says, arguments=("--rotate", "90")):
         self.write("in.tif", data)
