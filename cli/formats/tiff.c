@@ -316,7 +316,7 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
             sum->memory = MAX(sum->memory, tiff_turn_memory(p, page->turn, r->memory));
         sum->packed += packed;
         sum->least += p->compression == PACKED_NONE ? MAX(packed, tiff_picture_bytes(p) + p->blocks)
-                                                    : packed + packed / 10;
+                                                    : packed + packed / 4;
     }
     for (guint i = 0; i < page->nested->len; i++)
         decide_page(r, page->nested->pdata[i], sum);

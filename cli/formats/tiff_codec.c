@@ -251,21 +251,27 @@ void tiff_encoders_free(TiffEncoders *e) {
     g_free(e);
 }
 
+/* Strips of one sink. */
+static guint strips_of(const TiffPicture *p) {
+    return (guint)CLAMP(G_MAXINT32 / tiff_steps_down(p, p->block_height), 1, STRIPS);
+}
+
 /* Strips of a tile's size are packed as the tiles are. */
 static gboolean describe(TIFF *t, const TiffPicture *p) {
     gboolean several = p->units_across * p->units_down > 1; /* bytes, to libtiff */
     guint samples = p->planar || several ? 1 : p->samples;
     guint32 width = (guint32)(several ? tiff_block_row(p) : p->block_width);
     guint32 rows = (guint32)tiff_steps_down(p, p->block_height);
-    gboolean good =
-        TIFFSetField(t, TIFFTAG_IMAGEWIDTH, width) && TIFFSetField(t, TIFFTAG_IMAGELENGTH, rows * STRIPS) &&
-        TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, rows) && TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, p->bits) &&
-        TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, samples) &&
-        TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
-        TIFFSetField(t, TIFFTAG_PHOTOMETRIC,
-                     samples >= 3 ? (int)PHOTOMETRIC_RGB : (int)PHOTOMETRIC_MINISBLACK) &&
-        TIFFSetField(t, TIFFTAG_FILLORDER, p->fill_order == 2 ? 2 : 1) &&
-        TIFFSetField(t, TIFFTAG_COMPRESSION, p->compression);
+    gboolean good = TIFFSetField(t, TIFFTAG_IMAGEWIDTH, width) &&
+                    TIFFSetField(t, TIFFTAG_IMAGELENGTH, rows * strips_of(p)) &&
+                    TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, rows) &&
+                    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, p->bits) &&
+                    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, samples) &&
+                    TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
+                    TIFFSetField(t, TIFFTAG_PHOTOMETRIC,
+                                 samples >= 3 ? (int)PHOTOMETRIC_RGB : (int)PHOTOMETRIC_MINISBLACK) &&
+                    TIFFSetField(t, TIFFTAG_FILLORDER, p->fill_order == 2 ? 2 : 1) &&
+                    TIFFSetField(t, TIFFTAG_COMPRESSION, p->compression);
     if (good && p->sample_format >= 1 && p->sample_format <= 6)
         good = TIFFSetField(t, TIFFTAG_SAMPLEFORMAT, p->sample_format);
     if (good && p->compression == PACKED_G3)
@@ -293,7 +299,7 @@ static void stop(Codec *codec) {
 
 static gboolean encode_by_libtiff(Codec *codec, TiffEncoders *e, guint8 *data, gsize rows, GByteArray *to) {
     codec->sink = NULL;
-    if (codec->next_strip == STRIPS)
+    if (codec->next_strip == strips_of(e->picture))
         stop(codec);
     if (!codec->tiff &&
         (!start(codec, e->file->big_endian ? "wb" : "wl", 0) || !describe(codec->tiff, e->picture)))

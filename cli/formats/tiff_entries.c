@@ -41,8 +41,9 @@ static guint partner_of(guint tag) {
 
 /* Where pixels are: written anew, or, of what is not in use, left out. */
 static gboolean is_made_anew(guint tag) {
-    static const guint16 tags[] = {TAG_STRIP_OFFSETS,  TAG_STRIP_BYTES,  TAG_TILE_OFFSETS, TAG_TILE_BYTES,
-                                   TAG_ROWS_PER_STRIP, TAG_FREE_OFFSETS, TAG_FREE_BYTES,   TAG_SUB_IFDS};
+    static const guint16 tags[] = {
+        TAG_STRIP_OFFSETS,   TAG_STRIP_BYTES,    TAG_TILE_OFFSETS, TAG_TILE_BYTES, TAG_ROWS_PER_STRIP,
+        TAG_OLD_JPEG_OFFSET, TAG_OLD_JPEG_BYTES, TAG_FREE_OFFSETS, TAG_FREE_BYTES, TAG_SUB_IFDS};
     for (gsize i = 0; i < G_N_ELEMENTS(tags); i++)
         if (tags[i] == tag)
             return TRUE;
@@ -100,6 +101,9 @@ void tiff_entries_losses(const TiffDirectory *d, gboolean strip, GString *loss, 
             g_string_append_printf(loss, "%swhose damaged tag %u is left out", loss->len ? ", " : "",
                                    entry->tag);
             *damaged = TRUE;
+        } else if (entry->tag == TAG_OLD_JPEG_OFFSET) {
+            g_string_append_printf(loss, "%swhose embedded JPEG (tag 513) is left out",
+                                   loss->len ? ", " : "");
         } else if (entry->tag == TAG_LAYERS && !strstr(loss->str, "layers")) {
             g_string_append_printf(loss, "%swhose Photoshop layers are left out", loss->len ? ", " : "");
         }
@@ -186,6 +190,11 @@ static gboolean copy_directory(const TiffFile *file, const TiffEntry *entry, con
     g_free(at);
     if (!d)
         return FALSE;
+    if (tiff_directory_find(d, TAG_STRIP_OFFSETS) || tiff_directory_find(d, TAG_TILE_OFFSETS)) {
+        tiff_directory_free(d);
+        return fault(error, STATUS_FAILED,
+                     "holds a picture within its tag %u, where none is expected: remove it", entry->tag);
+    }
     GArray *inner = tiff_new_entries();
     gboolean good = depth < DEEPEST
                         ? copy_entries(file, d, how, output, depth + 1, inner, error)

@@ -69,6 +69,16 @@ static gboolean read_units(const TiffFile *file, const TiffDirectory *d, TiffPic
     return TRUE;
 }
 
+/* Nothing that is counted later passes 64 bits, and no block is nowhere. */
+static gboolean is_plausible(const TiffPicture *p, guint64 file_size) {
+    guint64 blocks, bits, all;
+    return g_uint64_checked_mul(&blocks, p->across, p->down) &&
+           g_uint64_checked_mul(&blocks, blocks, p->planes) && blocks <= file_size &&
+           g_uint64_checked_mul(&bits, p->block_width, p->block_height) &&
+           g_uint64_checked_mul(&bits, bits, MAX(p->step_bits, 8)) &&
+           g_uint64_checked_mul(&all, bits, blocks) && all < G_MAXINT64;
+}
+
 static gboolean read_blocks(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
     guint64 tile_width = tiff_directory_number(file, d, TAG_TILE_WIDTH, 0),
             tile_height = tiff_directory_number(file, d, TAG_TILE_HEIGHT, 0);
@@ -81,12 +91,12 @@ static gboolean read_blocks(const TiffFile *file, const TiffDirectory *d, TiffPi
     p->planes = p->planar ? p->samples : 1;
     p->across = (p->width - 1) / p->block_width + 1;
     p->down = (p->height - 1) / p->block_height + 1;
-    p->blocks = p->across * p->down * p->planes;
     p->step_bits = (gsize)p->bits * (p->planar ? 1 : p->samples);
     if (p->units_across * p->units_down > 1)
         p->step_bits = (gsize)p->bits * (p->units_across * p->units_down + 2);
-    if (p->step_bits > (1 << 24) || p->blocks > file->size)
+    if (p->step_bits > (1 << 24) || !is_plausible(p, file->size))
         return damaged("it claims more than it can hold", error);
+    p->blocks = p->across * p->down * p->planes;
     const TiffEntry *starts = tiff_directory_find(d, p->tiled ? TAG_TILE_OFFSETS : TAG_STRIP_OFFSETS);
     const TiffEntry *lengths = tiff_directory_find(d, p->tiled ? TAG_TILE_BYTES : TAG_STRIP_BYTES);
     if (!starts) /* some writers give tiles under the names of strips */
