@@ -63,9 +63,8 @@ typedef struct {
     gboolean last;
     guint8 *raw; /* each row behind its margin, and in front of a first row what is above it */
     gsize raw_size, raw_room;
-    GArray *rows;     /* of Row */
-    guint8 *filtered; /* each row behind its filter's number */
-    gsize filtered_size, filtered_room;
+    GArray *rows; /* of Row */
+    gsize filtered_size;
     guint8 *packed; /* with BEGIN bytes of room in front and END behind */
     gsize packed_size, packed_room;
     guint32 sum; /* Adler-32 of the filtered bytes */
@@ -74,8 +73,9 @@ typedef struct {
 /* What one thread needs to pack blocks. */
 typedef struct {
     Packer *packer;
-    guint8 *plain, *trial; /* the block without filters; what an attempt made */
-    gsize plain_room, trial_room;
+    guint8 *filtered;      /* the block's rows, each behind its filter's number */
+    guint8 *plain, *trial; /* the same without filters; what an attempt made */
+    gsize filtered_room, plain_room, trial_room;
 } Bench;
 
 struct PngDeflate {
@@ -85,14 +85,15 @@ struct PngDeflate {
     gsize block_size;  /* filtered bytes that fill a block */
     Block *ring;
     guint ring_size;
-    guint filling, emitting; /* running numbers of blocks */
+    guint filling, packing, emitting; /* running numbers of blocks */
+    guint helpers;                    /* that pack, until there is nothing to pack */
     guint64 taken;           /* filtered bytes of all rows so far */
     guint8 *above;           /* the last row of the block before */
     gsize above_room;
     gboolean begun;
     guint32 sum;
-    GMutex lock;
-    GCond one_ready;
+    GMutex lock; /* over the next two numbers, and what becomes ready */
+    GCond progress;
     GPtrArray *benches; /* that nobody uses now */
 };
 
@@ -164,7 +165,7 @@ static gsize telling_slice(const Block *b, Bench *bench) {
     gsize slice = slice_size(b, SLICE);
     gboolean little =
         b->packed_size ? is_little(b->packed_size, b->filtered_size)
-                       : is_little(try_slices(b, bench, deflate_ways[0], b->filtered, slice), slice * SLICES);
+                       : is_little(try_slices(b, bench, deflate_ways[0], bench->filtered, slice), slice * SLICES);
     return little ? slice_size(b, LONG_SLICE) : slice;
 }
 
@@ -180,10 +181,10 @@ static gboolean is_hopeless(const Block *b, gsize way, const guint8 *stream, gsi
 
 /* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
 static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
-    const guint8 *streams[] = {b->filtered, may_be_plain ? bench->plain : NULL};
+    const guint8 *streams[] = {bench->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
     gsize slice = telling_slice(b, bench);
-    double enough = (double)try_slices(b, bench, reference, b->filtered, slice) * tolerance,
+    double enough = (double)try_slices(b, bench, reference, bench->filtered, slice) * tolerance,
            fastest = HUGE_VAL;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
@@ -221,13 +222,13 @@ static void pack_small(Block *b, Bench *bench, gboolean may_be_plain) {
     for (gsize i = 0; i <= deflate_n_ways; i++)
         for (gboolean plain = FALSE; plain <= may_be_plain; plain++)
             attempt(b, bench, i ? deflate_ways[i - 1] : reference_way(b->owner),
-                    plain ? bench->plain : b->filtered);
+                    plain ? bench->plain : bench->filtered);
 }
 
 static void pack_with(Block *b, Bench *bench, DeflateWay way) {
     b->packed_size =
-        packer_pack(bench->packer, way, b->filtered, b->filtered_size, b->packed + BEGIN, b->last);
-    b->sum = deflate_adler32(1, b->filtered, b->filtered_size);
+        packer_pack(bench->packer, way, bench->filtered, b->filtered_size, b->packed + BEGIN, b->last);
+    b->sum = deflate_adler32(1, bench->filtered, b->filtered_size);
 }
 
 /* Whether filters leave so little that libdeflate's longest search is sooner done than samples are compared.
@@ -239,7 +240,7 @@ static gboolean is_smooth(const Block *b, Bench *bench) {
            b->owner->options.packing.level == PNG_LEVEL_DEFAULT &&
            is_little(b->packed_size, b->filtered_size) && b->packed_size >= b->filtered_size / TINY &&
            (double)try_slices(b, bench, fastest, bench->plain, slice) >
-               far * (double)try_slices(b, bench, fastest, b->filtered, slice);
+               far * (double)try_slices(b, bench, fastest, bench->filtered, slice);
 }
 
 static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
@@ -247,13 +248,13 @@ static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
     DeflateWay way = may_be_plain && is_smooth(b, bench) ? deflate_ways[deflate_n_ways - 1]
                                                          : choose_by_sample(b, bench, may_be_plain, &plain);
     if (plain)
-        memcpy(b->filtered, bench->plain, b->filtered_size);
+        memcpy(bench->filtered, bench->plain, b->filtered_size);
     if (plain || !b->packed_size || memcmp(&way, &deflate_ways[0], sizeof(way)))
         pack_with(b, bench, way);
     if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
         if (plain)
-            filter_rows(b, b->owner->filters, b->filtered);
-        attempt(b, bench, reference_way(b->owner), b->filtered);
+            filter_rows(b, b->owner->filters, bench->filtered);
+        attempt(b, bench, reference_way(b->owner), bench->filtered);
     }
 }
 
@@ -271,11 +272,11 @@ static gboolean set_up(Block *b, Bench *bench, gboolean may_be_plain) {
 
 /* Whether the fastest way has probably left much to gain. Samples of less than a byte, and numbers of
  * colours, repeat in ways that their frequencies do not tell. */
-static gboolean is_hopeful(const Block *b) {
+static gboolean is_hopeful(const Block *b, const Bench *bench) {
     if (!b->owner->options.residues || b->filtered_size <= LONE)
         return TRUE;
     double packed = (double)b->packed_size / (double)b->filtered_size,
-           codes = entropy(b, b->filtered, slice_size(b, SLICE)) / 8;
+           codes = entropy(b, bench->filtered, slice_size(b, SLICE)) / 8;
     return packed < hopeful || packed < codes * less || packed > codes * more;
 }
 
@@ -318,9 +319,9 @@ static void pack_as_plain(Block *b, Bench *bench) {
     gsize slice = MIN(SLICE, b->filtered_size / SLICES);
     gboolean flat = try_slices(b, bench, fastest, bench->plain, slice) * FLAT < slice * SLICES;
     if (!flat) {
-        filter_rows(b, b->owner->filters, b->filtered);
+        filter_rows(b, b->owner->filters, bench->filtered);
         pack_with(b, bench, fastest);
-        if (is_hopeful(b) ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
+        if (is_hopeful(b, bench) ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
                                 is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
                           : is_better_filtered(b, bench, fastest, SLICE, far) ||
                                 is_better_filtered(b, bench, fast, SLICE, better))
@@ -339,16 +340,18 @@ static void pack_block(Block *b, Bench *bench) {
     const PngDeflate *d = b->owner;
     gboolean may_be_plain = d->options.residues && !d->options.packing.filters;
     b->packed_size = 0;
+    if (!make_room(&bench->filtered, &bench->filtered_room, b->filtered_size))
+        return;
     if (d->as_plain && d->options.packing.level && b->filtered_size > SMALL && set_up(b, bench, TRUE)) {
         pack_as_plain(b, bench);
         if (b->packed_size)
             return;
     }
-    filter_rows(b, d->filters, b->filtered);
+    filter_rows(b, d->filters, bench->filtered);
     if (d->options.packing.level && b->filtered_size > SMALL) {
         if (is_for_the_fastest(b))
             pack_with(b, bench, deflate_ways[0]);
-        if (is_hopeful(b) && set_up(b, bench, may_be_plain))
+        if (is_hopeful(b, bench) && set_up(b, bench, may_be_plain))
             pack_large(b, bench, may_be_plain);
     } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
         pack_small(b, bench, may_be_plain);
@@ -357,38 +360,59 @@ static void pack_block(Block *b, Bench *bench) {
         pack_with(b, bench, reference_way(d));
 }
 
+/* ---- Who packs: helpers, and the owner when the ring is full ----------------------------------------- */
+
+/* Called under the lock, as all of these. */
 static Bench *take_bench(PngDeflate *d) {
-    Bench *bench = NULL;
-    g_mutex_lock(&d->lock);
     if (d->benches->len)
-        bench = g_ptr_array_steal_index_fast(d->benches, d->benches->len - 1);
-    g_mutex_unlock(&d->lock);
-    if (!bench) {
-        bench = g_new0(Bench, 1);
-        bench->packer = packer_new();
-    }
+        return g_ptr_array_steal_index_fast(d->benches, d->benches->len - 1);
+    Bench *bench = g_new0(Bench, 1);
+    bench->packer = packer_new();
     return bench;
 }
 
 static void free_bench(gpointer data) {
     Bench *bench = data;
     packer_free(bench->packer);
+    g_free(bench->filtered);
     g_free(bench->plain);
     g_free(bench->trial);
     g_free(bench);
 }
 
-static void work(gpointer data, gpointer user) {
-    Block *b = data;
-    PngDeflate *d = b->owner;
-    (void)user;
-    Bench *bench = take_bench(d);
+/* Packs the oldest block that nobody has begun. FALSE if there is none. */
+static gboolean pack_one(PngDeflate *d, Bench *bench) {
+    if (d->packing == d->filling)
+        return FALSE;
+    Block *b = &d->ring[d->packing++ % d->ring_size];
+    g_mutex_unlock(&d->lock);
     pack_block(b, bench);
     g_mutex_lock(&d->lock);
-    g_ptr_array_add(d->benches, bench);
     b->ready = TRUE;
-    g_cond_signal(&d->one_ready);
+    g_cond_signal(&d->progress);
+    return TRUE;
+}
+
+static void help(gpointer data, gpointer user) {
+    PngDeflate *d = data;
+    (void)user;
+    g_mutex_lock(&d->lock);
+    Bench *bench = take_bench(d);
+    while (pack_one(d, bench))
+        ;
+    g_ptr_array_add(d->benches, bench);
+    d->helpers--;
+    g_cond_signal(&d->progress);
     g_mutex_unlock(&d->lock);
+}
+
+/* Has a block that was added packed on an idle core, unless helpers that are there will come to it. */
+static void call_helper(PngDeflate *d) {
+    d->helpers++;
+    g_mutex_unlock(&d->lock);
+    gboolean taken = cores_offer(d->options.cores, help, d);
+    g_mutex_lock(&d->lock);
+    d->helpers -= !taken;
 }
 
 /* ---- The ring, on the owner's thread ---------------------------------------------------------------- */
@@ -413,6 +437,8 @@ static gboolean emit_block(PngDeflate *d, GError **error) {
     Block *b = &d->ring[d->emitting % d->ring_size];
     guint8 *data = b->packed + BEGIN;
     gsize size = b->packed_size;
+    if (!size)
+        return no_memory(b->filtered_size, error);
     d->sum = (guint32)adler32_combine(d->sum, b->sum, (z_off_t)b->filtered_size);
     if (b->last) {
         for (int i = 0; i < END; i++)
@@ -433,19 +459,24 @@ static gboolean emit_block(PngDeflate *d, GError **error) {
     return emit_pieces(d, data, size, error);
 }
 
-static gboolean is_ready(PngDeflate *d, gboolean wait) {
+/* Whether the oldest block is packed. Waits until it is, or packs meanwhile, if there are more than `most`. */
+static gboolean is_ready(PngDeflate *d, guint most) {
     Block *b = &d->ring[d->emitting % d->ring_size];
     g_mutex_lock(&d->lock);
-    while (wait && !b->ready)
-        g_cond_wait(&d->one_ready, &d->lock);
+    while (!b->ready && (d->filling - d->emitting > most || !d->helpers)) {
+        Bench *bench = take_bench(d);
+        if (!pack_one(d, bench))
+            g_cond_wait(&d->progress, &d->lock);
+        g_ptr_array_add(d->benches, bench);
+    }
     gboolean ready = b->ready;
     g_mutex_unlock(&d->lock);
     return ready;
 }
 
-/* Emits what is ready, and waits for blocks until at most `most` are under way. */
+/* Emits what is ready, until at most `most` blocks are left. */
 static gboolean emit_ready(PngDeflate *d, guint most, GError **error) {
-    while (d->emitting < d->filling && is_ready(d, d->filling - d->emitting > most))
+    while (d->emitting < d->filling && is_ready(d, most))
         if (!emit_block(d, error))
             return FALSE;
     return TRUE;
@@ -456,13 +487,14 @@ static gboolean submit(PngDeflate *d, GError **error) {
     Block *b = &d->ring[d->filling % d->ring_size];
     const Row *row = &g_array_index(b->rows, Row, b->rows->len - 1);
     gsize bound = packer_bound(b->filtered_size) + BEGIN + END;
-    if (!make_room(&b->filtered, &b->filtered_room, b->filtered_size) ||
-        !make_room(&b->packed, &b->packed_room, bound) || !make_room(&d->above, &d->above_room, row->size))
-        return no_memory(b->filtered_size + bound, error);
+    if (!make_room(&b->packed, &b->packed_room, bound) || !make_room(&d->above, &d->above_room, row->size))
+        return no_memory(bound, error);
     memcpy(d->above, b->raw + row->at, row->size);
+    g_mutex_lock(&d->lock);
     d->filling++;
-    if (!cores_offer(d->options.cores, work, b))
-        work(b, NULL);
+    if (d->helpers < d->filling - d->packing)
+        call_helper(d);
+    g_mutex_unlock(&d->lock);
     return emit_ready(d, d->ring_size - 1, error);
 }
 
@@ -526,24 +558,26 @@ PngDeflate *png_deflate_new(const PngDeflateOptions *options) {
     }
     d->sum = 1;
     g_mutex_init(&d->lock);
-    g_cond_init(&d->one_ready);
+    g_cond_init(&d->progress);
     d->benches = g_ptr_array_new_with_free_func(free_bench);
     return d;
 }
 
 void png_deflate_free(PngDeflate *d) {
-    for (; d->emitting < d->filling; d->emitting++) /* helpers may still pack them */
-        is_ready(d, TRUE);
+    g_mutex_lock(&d->lock);
+    d->packing = d->filling;
+    while (d->helpers)
+        g_cond_wait(&d->progress, &d->lock);
+    g_mutex_unlock(&d->lock);
     for (guint i = 0; i < d->ring_size; i++) {
         g_free(d->ring[i].raw);
         g_array_unref(d->ring[i].rows);
-        g_free(d->ring[i].filtered);
         g_free(d->ring[i].packed);
     }
     g_free(d->ring);
     g_free(d->above);
     g_ptr_array_unref(d->benches);
     g_mutex_clear(&d->lock);
-    g_cond_clear(&d->one_ready);
+    g_cond_clear(&d->progress);
     g_free(d);
 }
