@@ -187,7 +187,7 @@ static void before_header(png_structp png, gpointer user) {
         png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
 }
 
-static void after_header(png_structp png, png_infop info, gpointer user) {
+static gboolean after_header(png_structp png, png_infop info, gpointer user) {
     const Reading *r = user;
     png_set_expand(png);
     if (G_BYTE_ORDER == G_LITTLE_ENDIAN)
@@ -197,6 +197,8 @@ static void after_header(png_structp png, png_infop info, gpointer user) {
     set_texts(r, png, info);
     set_background(r->image, png, info);
     set_form(r->image, png, info);
+    return png_get_bit_depth(png, info) != 8 || png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE ||
+           png_get_valid(png, info, PNG_INFO_tRNS);
 }
 
 static void warn(const char *message, gpointer user) {

@@ -22,6 +22,8 @@ enum {
     SIGNATURE = 8,
     FRAME = 12,          /* length, type and checksum around a chunk's data */
     MOST_TEXT = 4 << 20, /* bytes of a packed text that are looked at for a tag */
+    ALIKE = 16,          /* so many chunks of pixels of one size let others be expected, */
+    NOT_SMALL = 4096,    /* if they are so large */
 };
 
 static void free_chunk(gpointer chunk) {
@@ -350,10 +352,36 @@ static void note_pixels(PngChunks *chunks, goffset offset, guint32 size) {
     chunks->pixels.bytes += size;
 }
 
+/* Chunks of pixels may be many, and to look at each is to fetch much of the file once more. So chunks alike are
+ * supposed between two of them that are whole chunks apart, which whoever reads the pixels will see. Moves on
+ * to the last of them. */
+static gboolean skip_alike(PngInput *input, const guint8 *head, goffset *offset, PngPixels *pixels,
+                           GError **error) {
+    guint32 size = png_big_endian(head);
+    goffset whole = FRAME + (goffset)size;
+    gboolean grow = TRUE;
+    guint8 there[8];
+    for (goffset n = ALIKE; n; n = grow ? n * 2 : n / 2) {
+        goffset next = *offset + n * whole;
+        gboolean inside = next <= input->size - FRAME;
+        if (inside && !png_input_read(input, there, sizeof(there), next, error))
+            return FALSE;
+        if (inside && !memcmp(there, head, sizeof(there))) {
+            *offset = next;
+            pixels->end += n * whole;
+            pixels->bytes += (guint64)n * size;
+        } else {
+            grow = FALSE;
+        }
+    }
+    return TRUE;
+}
+
 static gboolean walk(PngInput *input, gsize limit, PngChunks *chunks, GError **error) {
     ChunkPlace place = BEFORE_PALETTE;
+    guint8 head[8], alike[8] = {0};
+    guint n_alike = 0;
     for (goffset offset = SIGNATURE;;) {
-        guint8 head[8];
         if (input->size - offset < FRAME)
             return end_of_file(input, offset, chunks, error);
         if (!png_input_read(input, head, 8, offset, error))
@@ -376,6 +404,8 @@ static gboolean walk(PngInput *input, gsize limit, PngChunks *chunks, GError **e
                          " reaches past its end; restore it from a copy",
                          type, (gint64)offset);
 
+        n_alike = memcmp(head, alike, 8) ? 1 : n_alike + 1;
+        memcpy(alike, head, 8);
         goffset next = offset + FRAME + (goffset)size;
         if (is_type(type, "IEND")) {
             if (next < input->size)
@@ -386,6 +416,10 @@ static gboolean walk(PngInput *input, gsize limit, PngChunks *chunks, GError **e
         if (is_type(type, "IDAT")) {
             note_pixels(chunks, offset, size);
             place = AFTER_PIXELS;
+            if (n_alike == ALIKE && size >= NOT_SMALL && !chunks->scattered &&
+                !skip_alike(input, head, &offset, &chunks->pixels, error))
+                return FALSE;
+            next = offset + FRAME + (goffset)size;
         } else if (is_type(type, "IHDR") || is_type(type, "PLTE")) {
             if (place == AFTER_PIXELS)
                 return fault(error, STATUS_FAILED,

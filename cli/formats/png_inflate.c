@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A ring of pieces. Whoever consumes them has those that are free filled by an idle core; without one it
- * fills one when it needs one. The file is read in large steps however small its chunks are.
+ * Two rings: of steps, the compressed bytes as the file's chunks hold them, read and checked, and of pieces,
+ * unpacked. Unpacking is the slower by far, and one thread's work at a time. Whoever consumes pieces has those
+ * that are free filled by an idle core, and reads steps while it waits; without one it does all when it needs
+ * it. The file is read in large steps however small its chunks are.
  */
 #include "png_inflate.h"
 
@@ -9,25 +11,43 @@
 
 #include "../fault.h"
 
-enum { PIECES = 4, STEP = 256 << 10, TRAILER = 65536 };
+enum {
+    PIECES = 4,
+    STEPS = 3,
+    STEP = 256 << 10, /* bytes that are read at once */
+    FRAMES = 12,      /* between the data of two chunks */
+    TRAILER = 65536
+};
 
 typedef struct {
     guint8 *data;
     gsize size;
 } Piece;
 
+typedef struct {
+    guint8 *data;
+    gsize size, at; /* at: what was unpacked of it */
+    gboolean last;
+    GError *error; /* what comes after the last one's bytes, if not the end */
+} Step;
+
 struct PngInflate {
     PngInflateOptions options;
     gpointer state; /* the unpacker's */
 
-    /* The file, as whoever unpacks sees it. */
-    guint8 *step;
-    gsize step_size, step_at;
-    goffset offset;       /* of the step's end */
+    /* The file, as whoever reads it sees it. */
+    guint8 *raw;
+    gsize raw_size, raw_at;
+    goffset offset;       /* of the end of the raw bytes */
     gboolean other_chunk; /* behind those of pixels was seen */
     guint32 left;         /* bytes of the chunk's data that were not handed on */
     guint32 sum;          /* CRC of the chunk so far */
     gboolean in_chunk;
+
+    Step steps[STEPS];
+    guint read, used;  /* running numbers of steps */
+    gboolean reading;  /* somebody reads a step */
+    gboolean read_all; /* that there are, or can be had */
 
     guint64 made; /* bytes unpacked for the picture */
     gboolean ended, has_more;
@@ -45,22 +65,22 @@ struct PngInflate {
 /* ---- The file --------------------------------------------------------------------------------------- */
 
 /* Reads some more; nothing more, without an error, at the end. */
-static gboolean fill_step(PngInflate *d, GError **error) {
+static gboolean fill_raw(PngInflate *d, GError **error) {
     gsize n = (gsize)MIN(d->options.pixels.end - d->offset, STEP);
-    d->step_at = d->step_size = 0;
-    if (n && !d->options.input->read(d->options.input, d->step, n, d->offset, &d->step_size, error))
+    d->raw_at = d->raw_size = 0;
+    if (n && !d->options.input->read(d->options.input, d->raw, n, d->offset, &d->raw_size, error))
         return FALSE;
-    d->offset += (goffset)d->step_size;
+    d->offset += (goffset)d->raw_size;
     return TRUE;
 }
 
 static gboolean at_end(PngInflate *d, gboolean *end, GError **error) {
     *end = d->other_chunk;
-    if (*end || d->step_at < d->step_size)
+    if (*end || d->raw_at < d->raw_size)
         return TRUE;
-    if (!fill_step(d, error))
+    if (!fill_raw(d, error))
         return FALSE;
-    *end = !d->step_size;
+    *end = !d->raw_size;
     return TRUE;
 }
 
@@ -70,13 +90,13 @@ static gboolean cut_short(GError **error) {
 
 /* Copies n bytes of the chunks' frames. */
 static gboolean take(PngInflate *d, guint8 *to, gsize n, GError **error) {
-    for (gsize part; n; to += part, n -= part, d->step_at += part) {
-        if (d->step_at == d->step_size && !fill_step(d, error))
+    for (gsize part; n; to += part, n -= part, d->raw_at += part) {
+        if (d->raw_at == d->raw_size && !fill_raw(d, error))
             return FALSE;
-        if (!d->step_size)
+        if (!d->raw_size)
             return cut_short(error);
-        part = MIN(n, d->step_size - d->step_at);
-        memcpy(to, d->step + d->step_at, part);
+        part = MIN(n, d->raw_size - d->raw_at);
+        memcpy(to, d->raw + d->raw_at, part);
     }
     return TRUE;
 }
@@ -99,7 +119,9 @@ static gboolean begin_chunk(PngInflate *d, GError **error) {
     if (d->other_chunk && d->options.pixels.end == G_MAXINT64)
         return TRUE;
     if (d->other_chunk)
-        return fault(error, STATUS_FAILED, "was changed while it was read: leave it alone and try again");
+        return fault(error, STATUS_FAILED,
+                     "has another chunk amid those of its pixels, or was changed while it was read: restore it "
+                     "from a copy");
     d->left = png_big_endian(head);
     d->sum = deflate_crc32(0, head + 4, 4);
     d->in_chunk = TRUE;
@@ -107,7 +129,7 @@ static gboolean begin_chunk(PngInflate *d, GError **error) {
 }
 
 /* The next bytes of compressed data, which are not consumed; none at the end of all chunks. */
-static gboolean compressed(PngInflate *d, const guint8 **data, gsize *n, GError **error) {
+static gboolean chunk_data(PngInflate *d, const guint8 **data, gsize *n, GError **error) {
     *n = 0;
     for (;;) {
         if (d->in_chunk && !d->left && !end_chunk(d, error))
@@ -122,27 +144,80 @@ static gboolean compressed(PngInflate *d, const guint8 **data, gsize *n, GError 
                 return FALSE;
             continue;
         }
-        *data = d->step + d->step_at;
-        *n = MIN(d->left, d->step_size - d->step_at);
+        *data = d->raw + d->raw_at;
+        *n = MIN(d->left, d->raw_size - d->raw_at);
         return TRUE;
     }
 }
 
-static void consume(PngInflate *d, gsize n) {
-    d->sum = deflate_crc32(d->sum, d->step + d->step_at, n);
-    d->step_at += n;
-    d->left -= (guint32)n;
+/* Whether the next bytes of data were read, so that nobody has to wait for them. */
+static gboolean is_at_hand(const PngInflate *d) {
+    return d->raw_size - d->raw_at > (d->left ? 0 : FRAMES);
+}
+
+/* Takes over what was read, and reads if that is nothing. */
+static void fill_step(PngInflate *d, Step *step) {
+    const guint8 *data;
+    gsize n;
+    step->size = step->at = 0;
+    do {
+        step->last = !chunk_data(d, &data, &n, &step->error) || !n;
+        if (step->last)
+            return;
+        d->sum = deflate_crc32(d->sum, data, n);
+        memcpy(step->data + step->size, data, n);
+        step->size += n;
+        d->raw_at += n;
+        d->left -= (guint32)n;
+    } while (is_at_hand(d));
+}
+
+/* ---- Steps, read by any thread, one at a time ------------------------------------------------------- */
+
+/* Reads one step, if there is room and nobody does. FALSE if not. Called under the lock. */
+static gboolean read_one(PngInflate *d) {
+    if (d->reading || d->read_all || d->read - d->used == STEPS)
+        return FALSE;
+    d->reading = TRUE;
+    g_mutex_unlock(&d->lock);
+    Step *step = &d->steps[d->read % STEPS];
+    fill_step(d, step);
+    g_mutex_lock(&d->lock);
+    d->reading = FALSE;
+    d->read_all = step->last;
+    d->read++;
+    g_cond_broadcast(&d->progress);
+    return TRUE;
+}
+
+/* The step with the next bytes of compressed data; none are left in it at the end of all chunks. */
+static Step *next_step(PngInflate *d) {
+    Step *step = &d->steps[d->used % STEPS];
+    g_mutex_lock(&d->lock);
+    while (d->used == d->read || (step->at == step->size && !step->last)) {
+        if (d->used < d->read)
+            step = &d->steps[++d->used % STEPS];
+        else if (!read_one(d))
+            g_cond_wait(&d->progress, &d->lock);
+    }
+    g_mutex_unlock(&d->lock);
+    return step;
+}
+
+static gboolean compressed(PngInflate *d, Step **next, GError **error) {
+    Step *step = *next = next_step(d);
+    if (step->at < step->size || !step->error)
+        return TRUE;
+    g_propagate_error(error, g_error_copy(step->error));
+    return FALSE;
 }
 
 /* Checks the checksums of what nobody needs any more. */
 static gboolean skip_rest(PngInflate *d, GError **error) {
-    const guint8 *data;
-    gsize n;
-    while (compressed(d, &data, &n, error)) {
-        if (!n)
+    for (Step *step; compressed(d, &step, error); step->at = step->size) {
+        if (step->at == step->size)
             return TRUE;
         d->has_more = TRUE;
-        consume(d, n);
     }
     return FALSE;
 }
@@ -151,23 +226,20 @@ static gboolean skip_rest(PngInflate *d, GError **error) {
 
 /* Unpacks up to `room` bytes; fewer only at the end of the stream, or before an error. */
 static gboolean unpack(PngInflate *d, guint8 *to, gsize room, gsize *size, GError **error) {
-    const guint8 *data = NULL, *in;
     guint8 *out = to;
+    Step *step;
     *size = 0;
     while (!d->ended && room) {
-        gsize n, left;
-        if (!compressed(d, &data, &n, error))
+        if (!compressed(d, &step, error))
             return FALSE;
-        in = data;
-        left = n;
-        gsize before = room;
+        const guint8 *in = step->data + step->at;
+        gsize n = step->size - step->at, left = n, before = room;
         UnpackStatus status = d->options.unpacker->unpack(d->state, &in, &left, &out, &room);
         *size = (gsize)(out - to);
         if (status == UNPACK_DAMAGED)
             return fault(error, STATUS_FAILED,
                          "is damaged (its pixel data cannot be unpacked): restore it from a copy");
-        if (n)
-            consume(d, n - left);
+        step->at += n - left;
         d->has_more |= status == UNPACK_END_PASSED;
         if (status == UNPACK_END || status == UNPACK_END_PASSED)
             d->ended = TRUE;
@@ -213,7 +285,7 @@ static gboolean fill_one(PngInflate *d) {
     g_mutex_lock(&d->lock);
     d->error = error;
     d->filled += piece->size > 0;
-    g_cond_signal(&d->progress);
+    g_cond_broadcast(&d->progress);
     g_mutex_unlock(&d->lock);
     return !error;
 }
@@ -225,7 +297,7 @@ static void help(gpointer data, gpointer user) {
         ;
     g_mutex_lock(&d->lock);
     d->helped = FALSE;
-    g_cond_signal(&d->progress);
+    g_cond_broadcast(&d->progress);
     g_mutex_unlock(&d->lock);
 }
 
@@ -262,7 +334,8 @@ guint8 *png_inflate_next(PngInflate *d, gsize *size, GError **error) {
             break;
         }
         if (d->helped) {
-            g_cond_wait(&d->progress, &d->lock);
+            if (!read_one(d))
+                g_cond_wait(&d->progress, &d->lock);
             continue;
         }
         if (d->error || d->made == d->options.bytes)
@@ -288,7 +361,9 @@ PngInflate *png_inflate_new(const PngInflateOptions *options) {
         d->options.unpacker = unpackers[0];
     d->state = d->options.unpacker->start();
     d->offset = options->pixels.begin;
-    d->step = g_malloc(STEP);
+    d->raw = g_malloc(STEP);
+    for (int i = 0; i < STEPS; i++)
+        d->steps[i].data = g_malloc(STEP);
     for (int i = 0; i < PIECES; i++)
         d->ring[i].data = g_malloc((gsize)MIN(options->bytes, PNG_INFLATE_PIECE));
     g_mutex_init(&d->lock);
@@ -310,7 +385,11 @@ void png_inflate_free(PngInflate *d) {
     d->options.unpacker->stop(d->state);
     for (int i = 0; i < PIECES; i++)
         g_free(d->ring[i].data);
-    g_free(d->step);
+    for (int i = 0; i < STEPS; i++) {
+        g_free(d->steps[i].data);
+        g_clear_error(&d->steps[i].error);
+    }
+    g_free(d->raw);
     g_clear_error(&d->error);
     g_mutex_clear(&d->lock);
     g_cond_clear(&d->progress);

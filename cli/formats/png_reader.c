@@ -2,7 +2,7 @@
  *
  * libpng reads the file up to its pixels. From there on it is fed with the same picture whose pixel data
  * are unpacked already, without filters where that is quicker, and wrapped in stored blocks: its own inflate
- * then only copies.
+ * then only copies. Where filters are undone here and nothing is interlaced or converted, rows go past it.
  */
 #define _GNU_SOURCE
 #include "png_reader.h"
@@ -31,7 +31,9 @@ typedef struct {
 struct PngReader {
     PngReaderOptions options;
     PngHeader header;
-    goffset offset; /* in the file, before the pixels */
+    gboolean converted; /* rows are, by libpng */
+    gboolean bare;      /* rows need nothing of libpng */
+    goffset offset;     /* in the file, before the pixels */
     Feed feed;
     png_structp png;
     png_infop info;
@@ -78,16 +80,21 @@ static void end_feed(Feed *f) {
     f->ended = TRUE;
 }
 
-/* FALSE with r->error: what comes next cannot be had. */
+/* FALSE with r->error: what comes next cannot be had. Without one there is no piece after the last. */
+static gboolean next_piece(PngReader *r) {
+    Feed *f = &r->feed;
+    if (f->piece_left)
+        return TRUE;
+    guint8 *piece = png_inflate_next(f->source, &f->piece_left, &r->error);
+    if (f->unfilter)
+        png_unfilter(f->unfilter, piece, f->piece_left);
+    f->piece = piece;
+    return !r->error;
+}
+
 static gboolean next_chunk(PngReader *r) {
     Feed *f = &r->feed;
-    if (!f->piece_left) {
-        guint8 *piece = png_inflate_next(f->source, &f->piece_left, &r->error);
-        if (f->unfilter)
-            png_unfilter(f->unfilter, piece, f->piece_left);
-        f->piece = piece;
-    }
-    if (r->error)
+    if (!next_piece(r))
         return FALSE;
     if (!f->piece) {
         end_feed(f);
@@ -184,8 +191,7 @@ static gboolean read_header(PngReader *r, GError **error) {
     if (png_get_PLTE(r->png, r->info, &palette, &h->colours))
         for (int i = 0; i < h->colours; i++)
             memcpy(h->palette[i], &palette[i], 3);
-    if (r->options.after)
-        r->options.after(r->png, r->info, r->options.user);
+    r->converted = r->options.after && r->options.after(r->png, r->info, r->options.user);
     return TRUE;
 }
 
@@ -228,6 +234,7 @@ static gboolean start_pixels(PngReader *r, GError **error) {
     if (!r->header.interlaced && !o->plainly)
         r->feed.unfilter =
             png_unfilter_new((gsize)shape->pitch, MAX(shape->channels * shape->sample_bits / 8, 1));
+    r->bare = r->feed.unfilter && !r->converted;
     png_set_interlace_handling(r->png);
     png_start_read_image(r->png);
     return TRUE;
@@ -247,7 +254,38 @@ const PngHeader *png_reader_header(const PngReader *r) {
     return &r->header;
 }
 
+/* The next n bytes of the rows and of the numbers in front of them. */
+static gboolean take(PngReader *r, guint8 *to, gsize n) {
+    Feed *f = &r->feed;
+    for (gsize part; n; to += part, n -= part) {
+        if (!next_piece(r))
+            return FALSE;
+        g_assert(f->piece_left); /* no more rows are wanted than there are */
+        part = MIN(n, f->piece_left);
+        memcpy(to, f->piece, part);
+        f->piece += part;
+        f->piece_left -= part;
+    }
+    return TRUE;
+}
+
+/* A row without libpng, which would copy it five times. */
+static gboolean take_row(PngReader *r, guint8 *to, GError **error) {
+    guint8 filter;
+    if (take(r, &filter, 1) && filter)
+        g_strlcpy(r->message, "bad adaptive filter value", sizeof(r->message));
+    else if (!r->error && take(r, to, (gsize)r->header.shape.pitch))
+        return TRUE;
+    return damaged(r, error);
+}
+
 gboolean png_reader_rows(PngReader *r, const TtImage *rows, GError **error) {
+    if (r->bare) {
+        for (gsize y = 0; y < rows->height; y++)
+            if (!take_row(r, (guint8 *)rows->data + (ptrdiff_t)y * rows->pitch, error))
+                return FALSE;
+        return TRUE;
+    }
     if (setjmp(png_jmpbuf(r->png)))
         return damaged(r, error);
     for (gsize y = 0; y < rows->height; y++)

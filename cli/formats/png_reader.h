@@ -35,9 +35,10 @@ typedef struct {
     gboolean plainly;  /* by zlib and libpng alone */
     /* Of a caller who wants more of libpng than bare pixels; NULL otherwise, and libpng then looks at no
      * other chunk. `before`: no byte is read yet. `after`: all that is in front of the pixels is read; what
-     * to convert them to can be set now. Errors of libpng may pass through both. */
+     * to convert them to can be set now; TRUE if that changes them. Errors of libpng may pass through both.
+     */
     void (*before)(png_structp png, gpointer user);
-    void (*after)(png_structp png, png_infop info, gpointer user);
+    gboolean (*after)(png_structp png, png_infop info, gpointer user);
     void (*warn)(const char *message, gpointer user);
     gpointer user;
 } PngReaderOptions;
