@@ -46,18 +46,19 @@ static void average(guint8 *restrict to, const guint8 *x, const guint8 *left, co
         to[i] = (guint8)(x[i] - ((left[i] & up[i]) + ((left[i] ^ up[i]) >> 1)));
 }
 
-static inline gint16 distance(gint16 a, gint16 b) {
-    gint16 d = (gint16)(a - b);
-    return d < 0 ? (gint16)-d : d;
+static inline guint8 distance(guint8 a, guint8 b) {
+    return a > b ? a - b : b - a;
 }
 
+/* All within eight bits. a + b - 2c is as far from 0 as a - c and b - c together, which is no nearer than
+ * either, if both have one sign, and as these differ otherwise. */
 static void paeth(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
                   const guint8 *corner, gsize n) {
     for (gsize i = 0; i < n; i++) {
-        gint16 a = left[i], b = up[i], c = corner[i];
-        gint16 to_a = distance(b, c), to_b = distance(a, c),
-               to_c = distance((gint16)(a + b), (gint16)(c + c));
-        gint16 nearer = to_b <= to_c ? b : c, best = to_b <= to_c ? to_b : to_c;
+        guint8 a = left[i], b = up[i], c = corner[i];
+        guint8 to_a = distance(b, c), to_b = distance(a, c);
+        guint8 to_c = (a > c) == (b > c) ? 255 : distance(to_a, to_b);
+        guint8 nearer = to_b <= to_c ? b : c, best = to_b <= to_c ? to_b : to_c;
         to[i] = (guint8)(x[i] - (to_a <= best ? a : nearer));
     }
 }
