@@ -352,9 +352,9 @@ static void note_pixels(PngChunks *chunks, goffset offset, guint32 size) {
     chunks->pixels.bytes += size;
 }
 
-/* Chunks of pixels may be many, and to look at each is to fetch much of the file once more. So chunks alike are
- * supposed between two of them that are whole chunks apart, which whoever reads the pixels will see. Moves on
- * to the last of them. */
+/* Chunks of pixels may be many, and to look at each is to fetch much of the file once more. So chunks alike
+ * are supposed between two of them that are whole chunks apart, which whoever reads the pixels will see.
+ * Moves on to the last of them. */
 static gboolean skip_alike(PngInput *input, const guint8 *head, goffset *offset, PngPixels *pixels,
                            GError **error) {
     guint32 size = png_big_endian(head);

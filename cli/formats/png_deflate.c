@@ -21,9 +21,11 @@
 
 enum {
     BLOCK = 768 << 10,  /* filtered bytes in a block, about */
+    LARGE = 2 << 20,    /* in one of rows alike, of which each is little more than its beginning */
     SMALL = 16 << 10,   /* in one so small that everything is tried */
     MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
     LONE = 512 << 10,   /* in one that others may not make up for */
+    FEW = 4 << 20,      /* in all of a file, whose blocks hardly make up for each other */
     SLICE = 32 << 10,   /* in a slice of a sample */
     LONG_SLICE = 128 << 10,
     LEVEL_FOR_THE_BEST = 8, /* from which it is worth the time to try what packs most */
@@ -65,6 +67,7 @@ typedef struct {
     gsize raw_size, raw_room;
     GArray *rows; /* of Row */
     gsize filtered_size;
+    gsize alike;    /* bytes of rows that are as the one above */
     guint8 *packed; /* with BEGIN bytes of room in front and END behind */
     gsize packed_size, packed_room;
     guint32 sum; /* Adler-32 of the filtered bytes */
@@ -87,8 +90,8 @@ struct PngDeflate {
     guint ring_size;
     guint filling, packing, emitting; /* running numbers of blocks */
     guint helpers;                    /* that pack, until there is nothing to pack */
-    guint64 taken;           /* filtered bytes of all rows so far */
-    guint8 *above;           /* the last row of the block before */
+    guint64 taken;                    /* filtered bytes of all rows so far */
+    guint8 *above;                    /* the last row of the block before */
     gsize above_room;
     gboolean begun;
     guint32 sum;
@@ -164,8 +167,9 @@ static gboolean is_little(gsize packed, gsize of) {
 static gsize telling_slice(const Block *b, Bench *bench) {
     gsize slice = slice_size(b, SLICE);
     gboolean little =
-        b->packed_size ? is_little(b->packed_size, b->filtered_size)
-                       : is_little(try_slices(b, bench, deflate_ways[0], bench->filtered, slice), slice * SLICES);
+        b->packed_size
+            ? is_little(b->packed_size, b->filtered_size)
+            : is_little(try_slices(b, bench, deflate_ways[0], bench->filtered, slice), slice * SLICES);
     return little ? slice_size(b, LONG_SLICE) : slice;
 }
 
@@ -243,6 +247,13 @@ static gboolean is_smooth(const Block *b, Bench *bench) {
                far * (double)try_slices(b, bench, fastest, bench->filtered, slice);
 }
 
+/* Whether what libpng would do is tried on the whole block too: where samples tell too little, or an error of
+ * theirs is nearly the file's, and it takes little time. */
+static gboolean is_for_the_reference(const Block *b) {
+    return b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM ||
+           (b->owner->options.bytes <= FEW && is_little(b->packed_size, b->filtered_size));
+}
+
 static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
     gboolean plain = FALSE;
     DeflateWay way = may_be_plain && is_smooth(b, bench) ? deflate_ways[deflate_n_ways - 1]
@@ -251,11 +262,13 @@ static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
         memcpy(bench->filtered, bench->plain, b->filtered_size);
     if (plain || !b->packed_size || memcmp(&way, &deflate_ways[0], sizeof(way)))
         pack_with(b, bench, way);
-    if (b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM) {
-        if (plain)
-            filter_rows(b, b->owner->filters, bench->filtered);
-        attempt(b, bench, reference_way(b->owner), bench->filtered);
-    }
+    else if (b->owner->options.bytes <= LONE)
+        attempt(b, bench, deflate_ways[deflate_n_ways - 1], bench->filtered);
+    if (!is_for_the_reference(b))
+        return;
+    if (plain)
+        filter_rows(b, b->owner->filters, bench->filtered);
+    attempt(b, bench, reference_way(b->owner), bench->filtered);
 }
 
 /* Room to try things in, and the block without filters if it may come to that. */
@@ -322,9 +335,9 @@ static void pack_as_plain(Block *b, Bench *bench) {
         filter_rows(b, b->owner->filters, bench->filtered);
         pack_with(b, bench, fastest);
         if (is_hopeful(b, bench) ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
-                                is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
-                          : is_better_filtered(b, bench, fastest, SLICE, far) ||
-                                is_better_filtered(b, bench, fast, SLICE, better))
+                                       is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
+                                 : is_better_filtered(b, bench, fastest, SLICE, far) ||
+                                       is_better_filtered(b, bench, fast, SLICE, better))
             return;
     }
     pack_plain(b, bench, flat);
@@ -454,12 +467,13 @@ static gboolean emit_block(PngDeflate *d, GError **error) {
     }
     d->emitting++;
     b->ready = FALSE;
-    b->raw_size = b->filtered_size = 0;
+    b->raw_size = b->filtered_size = b->alike = 0;
     g_array_set_size(b->rows, 0);
     return emit_pieces(d, data, size, error);
 }
 
-/* Whether the oldest block is packed. Waits until it is, or packs meanwhile, if there are more than `most`. */
+/* Whether the oldest block is packed. Waits until it is, or packs meanwhile, if there are more than `most`.
+ */
 static gboolean is_ready(PngDeflate *d, guint most) {
     Block *b = &d->ring[d->emitting % d->ring_size];
     g_mutex_lock(&d->lock);
@@ -520,6 +534,11 @@ static gsize append(Block *b, const guint8 *row, gsize size) {
     return b->raw_size - size;
 }
 
+static gboolean is_full(const PngDeflate *d, const Block *b) {
+    gsize enough = b->alike > b->filtered_size / 8 * 7 ? MAX(LARGE, d->block_size) : d->block_size;
+    return b->filtered_size >= enough || b->last;
+}
+
 gboolean png_deflate_row(PngDeflate *d, const guint8 *row, gsize size, gboolean first, GError **error) {
     Block *b = &d->ring[d->filling % d->ring_size];
     if (!grow_raw(b, 2 * (size + FILTER_MARGIN)))
@@ -527,11 +546,14 @@ gboolean png_deflate_row(PngDeflate *d, const guint8 *row, gsize size, gboolean 
     if (first || !b->rows->len)
         append(b, first ? NULL : d->above, size);
     Row kept = {size, append(b, row, size)};
+    const guint8 *copy = b->raw + kept.at;
+    if (!first && !memcmp(copy, copy - FILTER_MARGIN - size, size))
+        b->alike += size;
     g_array_append_val(b->rows, kept);
     b->filtered_size += size + 1;
     d->taken += size + 1;
     b->last = d->taken == d->options.bytes;
-    return (b->filtered_size < d->block_size && !b->last) || submit(d, error);
+    return !is_full(d, b) || submit(d, error);
 }
 
 gboolean png_deflate_end(PngDeflate *d, GError **error) {

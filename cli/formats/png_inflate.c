@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two rings: of steps, the compressed bytes as the file's chunks hold them, read and checked, and of pieces,
- * unpacked. Unpacking is the slower by far, and one thread's work at a time. Whoever consumes pieces has those
- * that are free filled by an idle core, and reads steps while it waits; without one it does all when it needs
- * it. The file is read in large steps however small its chunks are.
+ * unpacked. Unpacking is the slower by far, and one thread's work at a time. Whoever consumes pieces has
+ * those that are free filled by an idle core, and reads steps while it waits; without one it does all when it
+ * needs it. The file is read in large steps however small its chunks are.
  */
 #include "png_inflate.h"
 
@@ -119,9 +119,10 @@ static gboolean begin_chunk(PngInflate *d, GError **error) {
     if (d->other_chunk && d->options.pixels.end == G_MAXINT64)
         return TRUE;
     if (d->other_chunk)
-        return fault(error, STATUS_FAILED,
-                     "has another chunk amid those of its pixels, or was changed while it was read: restore it "
-                     "from a copy");
+        return fault(
+            error, STATUS_FAILED,
+            "has another chunk amid those of its pixels, or was changed while it was read: restore it "
+            "from a copy");
     d->left = png_big_endian(head);
     d->sum = deflate_crc32(0, head + 4, 4);
     d->in_chunk = TRUE;
