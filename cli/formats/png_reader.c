@@ -33,6 +33,7 @@ struct PngReader {
     PngHeader header;
     gboolean converted; /* rows are, by libpng */
     gboolean bare;      /* rows need nothing of libpng */
+    gsize taken;        /* such rows */
     goffset offset;     /* in the file, before the pixels */
     Feed feed;
     png_structp png;
@@ -274,7 +275,8 @@ static gboolean take_row(PngReader *r, guint8 *to, GError **error) {
     guint8 filter;
     if (take(r, &filter, 1) && filter)
         g_strlcpy(r->message, "bad adaptive filter value", sizeof(r->message));
-    else if (!r->error && take(r, to, (gsize)r->header.shape.pitch))
+    else if (!r->error && take(r, to, (gsize)r->header.shape.pitch) &&
+             (++r->taken < r->header.shape.height || next_piece(r))) /* the end belongs to the last row */
         return TRUE;
     return damaged(r, error);
 }
