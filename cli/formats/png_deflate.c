@@ -21,7 +21,7 @@
 
 enum {
     BLOCK = 768 << 10,  /* filtered bytes in a block, about */
-    LARGE = 2 << 20,    /* in one of rows alike, of which each is little more than its beginning */
+    LARGE = 2 * BLOCK,  /* in one of rows alike, of which each is little more than its beginning */
     SMALL = 16 << 10,   /* in one so small that everything is tried */
     MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
     LONE = 512 << 10,   /* in one that others may not make up for */
@@ -512,11 +512,14 @@ static gboolean submit(PngDeflate *d, GError **error) {
     return emit_ready(d, d->ring_size - 1, error);
 }
 
-/* Room for n more bytes behind the raw ones. */
+/* Room for n more bytes behind the raw ones. At first for a whole block, since what grows leaves holes; what
+ * is not used of it is no memory yet. */
 static gboolean grow_raw(Block *b, gsize n) {
     if (b->raw_size + n <= b->raw_room)
         return TRUE;
-    gsize room = MAX(b->raw_size + n, b->raw_room + b->raw_room / 4);
+    const PngDeflate *d = b->owner;
+    gsize whole = (gsize)MIN(MAX(LARGE, d->block_size), d->options.bytes);
+    gsize room = MAX(b->raw_size + n, b->raw_room ? b->raw_room + b->raw_room / 4 : whole / 8 * 9 + n);
     guint8 *raw = g_try_realloc(b->raw, room);
     if (!raw)
         return FALSE;

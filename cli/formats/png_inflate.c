@@ -14,7 +14,7 @@
 enum {
     PIECES = 4,
     STEPS = 3,
-    STEP = 256 << 10, /* bytes that are read at once */
+    STEP = 128 << 10, /* bytes that are read at once */
     FRAMES = 12,      /* between the data of two chunks */
     TRAILER = 65536
 };
