@@ -26,6 +26,7 @@ enum {
     MEDIUM = 128 << 10, /* in one that is packed as quickly as its samples would be */
     LONE = 512 << 10,   /* in one that others may not make up for */
     FEW = 4 << 20,      /* in all of a file, whose blocks hardly make up for each other */
+    MANY = 16 << 20,    /* in all of a file that is too large to have large blocks as well */
     SLICE = 32 << 10,   /* in a slice of a sample */
     LONG_SLICE = 128 << 10,
     LEVEL_FOR_THE_BEST = 8, /* from which it is worth the time to try what packs most */
@@ -518,7 +519,7 @@ static gboolean grow_raw(Block *b, gsize n) {
     if (b->raw_size + n <= b->raw_room)
         return TRUE;
     const PngDeflate *d = b->owner;
-    gsize whole = (gsize)MIN(MAX(LARGE, d->block_size), d->options.bytes);
+    gsize whole = d->options.bytes <= MANY ? MIN(LARGE, d->options.bytes) : d->block_size;
     gsize room = MAX(b->raw_size + n, b->raw_room ? b->raw_room + b->raw_room / 4 : whole / 8 * 9 + n);
     guint8 *raw = g_try_realloc(b->raw, room);
     if (!raw)
@@ -538,8 +539,8 @@ static gsize append(Block *b, const guint8 *row, gsize size) {
 }
 
 static gboolean is_full(const PngDeflate *d, const Block *b) {
-    gsize enough = b->alike > b->filtered_size / 8 * 7 ? MAX(LARGE, d->block_size) : d->block_size;
-    return b->filtered_size >= enough || b->last;
+    gboolean large = d->options.bytes <= MANY && b->alike > b->filtered_size / 8 * 7;
+    return b->filtered_size >= (large ? MAX(LARGE, d->block_size) : d->block_size) || b->last;
 }
 
 gboolean png_deflate_row(PngDeflate *d, const guint8 *row, gsize size, gboolean first, GError **error) {
