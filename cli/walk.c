@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "formats/direct_rows.h"
 #include "say.h"
 #include "walk_cut.h"
 
@@ -146,6 +147,29 @@ static TtImage cell_image(const Walk *w, gsize cell, const TtRect *to) {
     return image_in(w->memory + cell * w->cut.cell_bytes, &w->result, to->width, to->height);
 }
 
+/* A block in its buffer. What a disk reads without a copy lies as far from a multiple of DIRECT_UNIT as in
+ * the file, with room around each row. */
+static TtImage block_image(const Walk *w, const Piece *piece, gsize block, guint8 *memory) {
+    gsize first, rows;
+    block_at(w, piece, block, &first, &rows);
+    TtImage image = image_in(memory, &w->source, piece->from.width, rows);
+    if (!w->reader->spare)
+        return image;
+    gsize apart = w->reader->file_pitch, y = w->page * w->source.height + piece->from.y + first;
+    gsize place = (gsize)w->reader->file_start + y * apart + walk_row_bytes(&w->source, piece->from.x);
+    image.data = memory + DIRECT_UNIT + (place - (guintptr)memory) % DIRECT_UNIT;
+    image.pitch += DIRECT_UNIT;
+    image.pitch += (ptrdiff_t)((apart - (gsize)image.pitch) % DIRECT_UNIT);
+    return image;
+}
+
+/* The bytes of a buffer. */
+static gsize block_bytes(const Walk *w) {
+    gsize row = walk_row_bytes(&w->source, w->cut.plan.width);
+    return w->reader->spare ? (row + 2 * DIRECT_UNIT) * w->cut.block_rows + 3 * DIRECT_UNIT
+                            : row * w->cut.block_rows;
+}
+
 static gsize *cell_of(const Walk *w, gsize piece, gsize block, gsize slab) {
     return &w->cell_at[piece % SLOTS][slab * w->cut.blocks + block];
 }
@@ -166,7 +190,7 @@ static gboolean read_block(Walk *w, const Piece *piece, void *buffer, GError **e
     gsize first;
     block_at(w, piece, w->reading_block, &first, &from.height);
     from.y += first;
-    TtImage block = image_in(buffer, &w->source, from.width, from.height);
+    TtImage block = block_image(w, piece, w->reading_block, buffer);
     if (!buffer) {
         cell_rect(w, piece, 0, 0, &to);
         block = cell_image(w, *cell_of(w, w->reading, 0, 0), &to);
@@ -178,7 +202,7 @@ static gboolean turn_block(Walk *w, const Buffer *buffer, GError **error) {
     Piece piece = piece_at(w, buffer->piece);
     gsize first, rows;
     block_at(w, &piece, buffer->block, &first, &rows);
-    TtImage block = image_in(buffer->memory, &w->source, piece.from.width, rows);
+    TtImage block = block_image(w, &piece, buffer->block, buffer->memory);
     for (gsize slab = 0; slab < piece.slabs; slab++) {
         TtRect to, from = cell_rect(w, &piece, buffer->block, slab, &to);
         from.y -= first;
@@ -391,7 +415,7 @@ gboolean walk_next(Walk *w, TtImage *rows, GError **error) {
 
 static gboolean allocate(Walk *w, GError **error) {
     const WalkCut *c = &w->cut;
-    gsize block = walk_row_bytes(&w->source, c->plan.width) * c->block_rows;
+    gsize block = block_bytes(w);
     gsize slab = walk_row_bytes(&w->result, w->result.width) * c->slab_rows;
     gboolean good = (w->memory = g_try_malloc_n(c->cells, c->cell_bytes)) != NULL;
     if (c->blocks * c->slabs > 1)
@@ -424,8 +448,11 @@ Walk *walk_new(Reader *reader, gsize page, TtOrientation turn, const Options *op
     w->cores = options->cores;
     g_mutex_init(&w->lock);
     g_cond_init(&w->changed);
-    if (walk_cut(reader, turn, options, &w->cut, error) && allocate(w, error))
-        return w;
+    if (walk_cut(reader, turn, options, &w->cut, error)) {
+        reader->spare = w->cut.from_disk && reader->file_pitch && tt_swaps_axes(turn);
+        if (allocate(w, error))
+            return w;
+    }
     walk_free(w);
     return NULL;
 }
@@ -445,6 +472,7 @@ void walk_free(Walk *w) {
         g_mutex_unlock(&w->lock);
         g_thread_join(w->thread);
     }
+    w->reader->spare = FALSE;
     g_free(w->memory);
     for (int i = 0; i < WALK_BUFFERS; i++)
         g_free(w->buffers[i].memory);

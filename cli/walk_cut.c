@@ -115,6 +115,8 @@ gboolean walk_cut(const Reader *reader, TtOrientation turn, const Options *optio
     c->slab_rows = rows;
     if (swap && !walk_is_on_gpu(options))
         cut_piece(reader, &result, c);
+    c->from_disk = saturating(walk_row_bytes(&reader->shape, reader->shape.width), reader->shape.height) >
+                   memory_allowed(reader, options);
     c->blocks = (c->plan.height - 1) / c->block_rows + 1;
     c->slabs = (rows - 1) / c->slab_rows + 1;
     c->cell_bytes = walk_row_bytes(&result, swap ? c->block_rows : c->plan.width) * c->slab_rows;

@@ -19,6 +19,7 @@ typedef struct {
     TtPlan plan;
     gsize block_rows, slab_rows; /* of the source, and of the result; as walk.c says */
     gsize blocks, slabs;         /* of a piece, at most */
+    gboolean from_disk;          /* more than fits into the memory */
     gsize cell_bytes, cells;     /* of memory for as many */
 } WalkCut;
 

@@ -77,13 +77,28 @@ static void ask_ahead(BareRows *rows, gsize y, gsize skipped, gsize bytes) {
                       POSIX_FADV_WILLNEED);
 }
 
-gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, GError **error) {
+/* Parts of rows at once, if the last is not in memory: the first may be there with the header. */
+static gboolean read_directly(BareRows *rows, TtRect r, gsize skipped, gsize bytes, const TtImage *into) {
+    off_t first = row_offset(rows, r.y) + (off_t)skipped, apart = (off_t)rows->row_bytes;
+    if (!rows->from_disk &&
+        read_from_memory(rows->fd, into->data, bytes, first + (off_t)(r.height - 1) * apart))
+        return FALSE;
+    if (!rows->direct_tried)
+        rows->direct = direct_rows_new(rows->fd);
+    rows->direct_tried = TRUE;
+    return rows->direct &&
+           direct_rows_read(rows->direct, first, apart, bytes, r.height, into->data, into->pitch);
+}
+
+gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, gboolean spare, GError **error) {
     gsize bytes = (r.width * rows->pixel_bits + 7) / 8, skipped = r.x * rows->pixel_bits / 8;
     gboolean whole = bytes == rows->row_bytes;
     if (whole && !rows->bottom_up)
         return into->pitch == (ptrdiff_t)bytes
                    ? read_at(rows->fd, into->data, bytes * r.height, row_offset(rows, r.y), error)
                    : read_whole_rows(rows, r.y, into, error);
+    if (spare && !whole && !rows->bottom_up && read_directly(rows, r, skipped, bytes, into))
+        return TRUE;
     for (gsize y = 0; y < r.height; y++) {
         off_t offset = row_offset(rows, r.y + y) + (off_t)skipped;
         guint8 *to = row_of(into, y);
@@ -95,6 +110,10 @@ gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, GError **
             return FALSE;
     }
     return TRUE;
+}
+
+void bare_rows_clear(BareRows *rows) {
+    g_clear_pointer(&rows->direct, direct_rows_free);
 }
 
 gboolean bare_rows_read_on(FILE *file, const TtImage *into, GError **error) {
@@ -134,7 +153,7 @@ static void swap_samples(const TtImage *image, gsize pixel_bits, gsize size) {
 }
 
 gboolean bare_blocks_read(BareBlocks *blocks, gsize picture_width, TtRect r, const TtImage *into,
-                          GError **error) {
+                          gboolean spare, GError **error) {
     gsize across = (picture_width - 1) / blocks->width + 1;
     for (gsize y = r.y, y_end; y < r.y + r.height; y = y_end) {
         y_end = MIN((y / blocks->height + 1) * blocks->height, r.y + r.height);
@@ -143,7 +162,7 @@ gboolean bare_blocks_read(BareBlocks *blocks, gsize picture_width, TtRect r, con
             TtImage part = tt_subimage(into, (TtRect){x - r.x, y - r.y, x_end - x, y_end - y});
             TtRect within = {x % blocks->width, y % blocks->height, part.width, part.height};
             blocks->rows.start = (off_t)blocks->starts[y / blocks->height * across + x / blocks->width];
-            if (!bare_rows_read(&blocks->rows, within, &part, error))
+            if (!bare_rows_read(&blocks->rows, within, &part, spare && part.width == r.width, error))
                 return FALSE;
         }
     }
@@ -153,5 +172,6 @@ gboolean bare_blocks_read(BareBlocks *blocks, gsize picture_width, TtRect r, con
 }
 
 void bare_blocks_clear(BareBlocks *blocks) {
+    bare_rows_clear(&blocks->rows);
     g_clear_pointer(&blocks->starts, g_free);
 }

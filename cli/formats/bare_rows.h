@@ -12,6 +12,8 @@
 #include <glib.h>
 #include <tiletranspose/tt.h>
 
+#include "direct_rows.h"
+
 typedef struct {
     int fd;
     off_t start; /* of the first row in the file */
@@ -22,10 +24,14 @@ typedef struct {
     gboolean from_disk; /* the system does not have them in memory */
     off_t ahead_of;     /* where in the first row those parts lie that were asked for ahead */
     gsize ahead;        /* and up to which row */
+    gboolean direct_tried;
+    DirectRows *direct; /* NULL: not yet tried, or impossible */
 } BareRows;
 
-/* Reads the pixels of r, which starts at a whole byte. Parts of rows are best read from the top down. */
-gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, GError **error);
+/* Reads the pixels of r, which starts at a whole byte. Parts of rows are best read from the top down. spare:
+ * Reader's. */
+gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, gboolean spare, GError **error);
+void bare_rows_clear(BareRows *rows);
 
 /* Reads the next rows of a file from where it stands. */
 gboolean bare_rows_read_on(FILE *file, const TtImage *into, GError **error);
@@ -43,7 +49,7 @@ typedef struct {
 } BareBlocks;
 
 gboolean bare_blocks_read(BareBlocks *blocks, gsize picture_width, TtRect r, const TtImage *into,
-                          GError **error);
+                          gboolean spare, GError **error);
 void bare_blocks_clear(BareBlocks *blocks);
 
 #endif

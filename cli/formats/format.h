@@ -28,7 +28,11 @@ typedef struct {
     gsize pages;       /* at least 1 */
     TtOrientation tag; /* what the file says makes it upright; TT_NONE if it says nothing */
     gboolean anywhere; /* read_rect works; otherwise read_rows, in order and once */
-    gsize held;        /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
+    off_t file_start;  /* where rows of bare pixels lie one after another: the first, */
+    gsize file_pitch;  /* and how many bytes from each to the next; else 0 */
+    gboolean spare; /* set by the caller of read_rect while up to DIRECT_UNIT bytes around each row of `into`
+                       may be overwritten */
+    gsize held;     /* bytes of the whole picture, if read_rect decodes it into memory; else 0 */
     gsize tile_width, tile_height; /* of a source in tiles, for read_rect; else 0 */
     gboolean decodes_tiles;        /* whole ones, whatever part of them is read */
     const char *loss;              /* what a turned copy would lose, as "whose ..."; NULL if nothing */

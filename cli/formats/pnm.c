@@ -203,6 +203,7 @@ static gboolean check_size(const PnmReader *r, GError **error) {
 
 static void close_pnm(Reader *reader) {
     PnmReader *r = (PnmReader *)reader;
+    bare_rows_clear(&r->rows);
     g_free(r->header.text);
     g_free(r);
 }
@@ -223,6 +224,8 @@ static Reader *open_pnm(const Format *self, FILE *file, const char *path, const 
     r->reader.anywhere = !is_text(h) && fileno(file) >= 0;
     r->rows = (BareRows){fileno(file), (off_t)h->length, row,
                          pixel_bits,   h->height.value,  h->kind == 'f' || h->kind == 'F'};
+    r->reader.file_start = r->rows.start;
+    r->reader.file_pitch = r->rows.bottom_up ? 0 : row;
     if (r->reader.anywhere
             ? check_size(r, error)
             : !fseeko(file, (off_t)h->length, SEEK_SET) || system_fault(error, "read it", errno))
@@ -234,7 +237,7 @@ failed:
 }
 
 static gboolean read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
-    return bare_rows_read(&((PnmReader *)reader)->rows, rect, into, error);
+    return bare_rows_read(&((PnmReader *)reader)->rows, rect, into, reader->spare, error);
 }
 
 /* The next number of text; a single digit if bits are asked for, which need no blanks between. */

@@ -70,8 +70,12 @@ static Reader *open_raw(const Format *self, FILE *file, const char *path, const 
     if (!check_size(raw, all, file, error))
         return NULL;
     RawReader *r = g_new0(RawReader, 1);
-    r->reader =
-        (Reader){.format = self, .path = path, .pages = 1, .tag = TT_NONE, .anywhere = fileno(file) >= 0};
+    r->reader = (Reader){.format = self,
+                         .path = path,
+                         .pages = 1,
+                         .tag = TT_NONE,
+                         .anywhere = fileno(file) >= 0,
+                         .file_pitch = row};
     r->reader.shape = tt_image(NULL, (ptrdiff_t)row, raw->width, raw->height, 1, (guint32)raw->bytes * 8);
     r->file = file;
     r->raw = *raw;
@@ -89,10 +93,11 @@ static gboolean read_end(Reader *reader, GError **error) {
 }
 
 static gboolean read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
-    return bare_rows_read(&((RawReader *)reader)->rows, rect, into, error);
+    return bare_rows_read(&((RawReader *)reader)->rows, rect, into, reader->spare, error);
 }
 
 static void close_raw(Reader *reader) {
+    bare_rows_clear(&((RawReader *)reader)->rows);
     g_free(reader);
 }
 

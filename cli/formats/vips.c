@@ -288,6 +288,11 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     lseek(fileno(r->file), position, SEEK_SET);
     if (!open_tiles(r, error))
         goto failed;
+    if (r->bare.starts && r->bare.width == r->reader.shape.width &&
+        r->bare.height >= r->reader.shape.height * r->reader.pages) {
+        r->reader.file_start = (off_t)r->bare.starts[0];
+        r->reader.file_pitch = r->bare.rows.row_bytes;
+    }
     r->reader.anywhere = r->bare.starts || !vips.image_is_sequential(r->image);
     r->reader.decodes_tiles = r->access == VIPS_ACCESS_RANDOM;
     return &r->reader;
@@ -359,7 +364,7 @@ static gboolean decode_rect(ForeignReader *r, VipsRegion **region, TtRect rect, 
 gboolean foreign_read_rect(Reader *reader, TtRect rect, const TtImage *into, GError **error) {
     ForeignReader *r = (ForeignReader *)reader;
     if (r->bare.starts)
-        return bare_blocks_read(&r->bare, (gsize)r->image->Xsize, rect, into, error);
+        return bare_blocks_read(&r->bare, (gsize)r->image->Xsize, rect, into, reader->spare, error);
     VipsRegion *region = vips.region_new(r->image);
     gboolean good = decode_rect(r, &region, rect, into, error);
     if (region)
