@@ -143,8 +143,9 @@ static TtStatus run(void *, const TtCudaLaunch *launch) {
     list.first[0] = 0;
     list.tasks[0] = launch->task;
     kernel_name = kernel->name;
-    shim_launch(shim_kernel(kernel->name), kernel->list ? (const void *)&list : (const void *)&launch->task,
-                launch->blocks, kernel->threads, launch->shared_bytes);
+    shim_launch(shim_kernel(kernel->name).run,
+                kernel->list ? (const void *)&list : (const void *)&launch->task, launch->blocks,
+                kernel->threads, launch->shared_bytes);
     return TT_OK;
 }
 
@@ -190,8 +191,8 @@ int main() {
             test_pixel(bytes, side + odd, side + 8 - odd, 0, false);
         test_pixel(bytes, side + 2, side + 1, 0, false);
         test_pixel(bytes, side + 1, side + 1, 1, true);
-        /* Rows so short that they are written as one run: a warp's words are of two or three rows of the tile,
-         * which may meet in a bank. Written by themselves, such rows meet in none, and take longer. */
+        /* Rows so short that they are written as one run: a warp's words are of two or three rows of the
+         * tile, which may meet in a bank. Written by themselves, such rows meet in none, and take longer. */
         test_pixel(bytes, 4099, 65, 0, false, 3);
     }
     return expect_result();

@@ -11,7 +11,8 @@
 #undef RUN
 #undef UNIT
 
-#define ENTRY(name, Parameter) {#name, [](const void *p) { name(*(const Parameter *)p); }},
+#define ENTRY(name, Parameter)                                                                               \
+    {#name, {[](const void *p) { name(*(const Parameter *)p); }, sizeof(Parameter)}},
 #define TURN(bytes, src, dst, width, height, ...)                                                            \
     ENTRY(tt_turn_##bytes##_##src##_##dst##_##width##x##height, TtTask)
 #define TURN_IN_LIST(bytes, src, dst, width, height, ...)                                                    \
@@ -37,5 +38,5 @@ ShimKernel shim_kernel(const char *name) {
     for (const auto &k : kernels)
         if (!strcmp(k.name, name))
             return k.run;
-    return nullptr;
+    return {};
 }

@@ -5,10 +5,13 @@
 #ifndef TT_SHIM_KERNELS_H
 #define TT_SHIM_KERNELS_H
 
-/* Runs one thread of a kernel with its parameter. */
-typedef void (*ShimKernel)(const void *parameter);
+#include <stddef.h>
 
-/* NULL if there is none. */
+typedef struct {
+    void (*run)(const void *parameter); /* one thread of it; NULL: there is no such kernel */
+    size_t parameter_bytes;
+} ShimKernel;
+
 ShimKernel shim_kernel(const char *name);
 
 #endif

@@ -2,15 +2,20 @@
  *
  * A libcuda.so.1 without a GPU: the functions of the driver that the library uses, over host memory, and
  * kernels that run on the CPU (shim.h). What the host side does wrong is refused as the driver would: a call
- * without a context, a launch with more shared memory than allowed. TT_FAKE_CUDA steers it:
+ * without a context, a launch with more shared memory than allowed. What is put into a stream is not done
+ * before somebody waits for it, so whoever forgets to wait gets, or gives, the wrong bytes. TT_FAKE_CUDA
+ * steers it:
  *
  *     fail=N       the N-th call from now on fails with error 999
  *     none, old    no device; a driver of CUDA 10.2
  *     devices=N    so many (2 unless said)
  *     shared=N     bytes of shared memory that a block may have
+ *     memory=N     kibibytes of memory that are free
  */
 #include "shim.h"
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -41,14 +46,46 @@ struct Context {
     unsigned long long id;
 };
 struct Function {
-    ShimKernel run;
+    ShimKernel kernel;
     unsigned shared = 48 * 1024;
 };
 struct Module {
     std::map<std::string, Function *> functions;
 };
+/* Its work in order, each piece done once and by whoever waits first. */
 struct Stream {
     Context *context;
+    std::mutex running, queue_lock;
+    std::deque<std::function<void()>> queue;
+    size_t put = 0, done = 0;
+
+    void add(std::function<void()> work) {
+        std::lock_guard<std::mutex> guard(queue_lock);
+        queue.push_back(std::move(work));
+        put++;
+    }
+    size_t end() {
+        std::lock_guard<std::mutex> guard(queue_lock);
+        return put;
+    }
+    void run_up_to(size_t end) {
+        std::lock_guard<std::mutex> one_at_a_time(running);
+        while (done < end) {
+            std::function<void()> work;
+            {
+                std::lock_guard<std::mutex> guard(queue_lock);
+                work = std::move(queue.front());
+                queue.pop_front();
+            }
+            work();
+            done++;
+        }
+    }
+};
+/* The work of a stream up to where it was recorded. */
+struct Event {
+    Stream *stream = nullptr;
+    size_t end = 0;
 };
 struct Block {
     size_t bytes;
@@ -57,21 +94,21 @@ struct Block {
     size_t page_bytes;
 };
 
-std::mutex lock;
-Context contexts[8] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}};
-std::map<uintptr_t, Block> memory;
-std::map<uintptr_t, size_t> pinned;
-std::set<void *> events;
-std::set<Stream *> streams;
-std::set<Module *> modules;
-long calls, fail_at;
-size_t memory_left = (size_t)1 << 40;
-thread_local std::vector<Context *> current;
-
 int setting(const char *name, int otherwise) {
     const char *all = getenv("TT_FAKE_CUDA"), *at = all ? strstr(all, name) : nullptr;
     return !at ? otherwise : at[strlen(name)] == '=' ? atoi(at + strlen(name) + 1) : 1;
 }
+
+std::mutex lock;
+Context contexts[8] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}};
+std::map<uintptr_t, Block> memory;
+std::map<uintptr_t, size_t> pinned;
+std::set<Event *> events;
+std::set<Stream *> streams;
+std::set<Module *> modules;
+long calls, fail_at = setting("fail", 0);
+size_t memory_left = (size_t)setting("memory", 1 << 30) << 10;
+thread_local std::vector<Context *> current;
 
 int device_count() {
     return setting("none", 0) ? 0 : setting("devices", 2);
@@ -81,6 +118,30 @@ int device_count() {
 bool fails() {
     std::lock_guard<std::mutex> guard(lock);
     return ++calls == fail_at;
+}
+
+/* A stream of the caller's, and not one of the driver's own, whose work is done at once. */
+Stream *own_stream(Stream *stream) {
+    std::lock_guard<std::mutex> guard(lock);
+    return streams.count(stream) ? stream : nullptr;
+}
+
+/* As all calls do that free memory. */
+void finish_all() {
+    std::vector<Stream *> all;
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        all.assign(streams.begin(), streams.end());
+    }
+    for (Stream *stream : all)
+        stream->run_up_to(stream->end());
+}
+
+/* Memory that the driver copies to and from while the caller goes on. */
+bool is_pinned(const void *host) {
+    std::lock_guard<std::mutex> guard(lock);
+    auto at = pinned.upper_bound((uintptr_t)host);
+    return at != pinned.begin() && (--at, (uintptr_t)host < at->first + at->second);
 }
 
 Context *here() {
@@ -198,13 +259,13 @@ EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values
     if (at != memory.begin() && (--at, pointer < at->first + at->second.bytes))
         block = &at->second;
     auto host = pinned.upper_bound((uintptr_t)pointer);
-    bool is_pinned = host != pinned.begin() && (--host, pointer < host->first + host->second);
+    bool in_pinned = host != pinned.begin() && (--host, pointer < host->first + host->second);
     for (unsigned i = 0; i < count; i++)
         if (attributes[i] == 1)
             *(Context **)values[i] = block ? block->context : nullptr;
         else
             *(int *)values[i] =
-                attributes[i] == 2 ? (block ? 2 : is_pinned) : (block ? block->context->device : -2);
+                attributes[i] == 2 ? (block ? 2 : in_pinned) : (block ? block->context->device : -2);
     return OK;
 }
 EXPORT int cuModuleLoadData(Module **module, const void *) {
@@ -225,12 +286,12 @@ EXPORT int cuModuleUnload(Module *module) {
 }
 EXPORT int cuModuleGetFunction(Function **function, Module *module, const char *name) {
     CALL;
-    ShimKernel run = shim_kernel(name);
-    if (!run)
+    ShimKernel kernel = shim_kernel(name);
+    if (!kernel.run)
         return NOT_FOUND;
     Function *&f = module->functions[name];
     if (!f)
-        f = new Function{run};
+        f = new Function{kernel};
     *function = f;
     return OK;
 }
@@ -248,17 +309,25 @@ EXPORT int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned
     CALL;
     if (!here())
         return INVALID_CONTEXT;
-    if ((uintptr_t)stream > 2 && (!streams.count(stream) || stream->context != here()))
+    Stream *own = own_stream(stream);
+    if ((uintptr_t)stream > 2 && (!own || own->context != here()))
         return INVALID_HANDLE;
     if (!gx || gx > 0x7fffffff || gy != 1 || gz != 1 || !bx || bx > 1024 || by != 1 || bz != 1 ||
         shared > function->shared)
         return INVALID_VALUE;
-    shim_launch(function->run, parameters[0], gx, bx, shared);
+    auto run = function->kernel.run;
+    if (!own) {
+        shim_launch(run, parameters[0], gx, bx, shared);
+        return OK;
+    }
+    const char *first = (const char *)parameters[0];
+    std::vector<char> parameter(first, first + function->kernel.parameter_bytes); /* the launch copies it */
+    own->add([=] { shim_launch(run, parameter.data(), gx, bx, shared); });
     return OK;
 }
 EXPORT int cuStreamGetCtx(Stream *stream, Context **context) {
     CALL;
-    if (!streams.count(stream))
+    if (!own_stream(stream))
         return INVALID_HANDLE;
     *context = stream->context;
     return OK;
@@ -297,6 +366,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
 }
 EXPORT int cuMemFree_v2(uint64_t pointer) {
     calls++;
+    finish_all();
     std::lock_guard<std::mutex> guard(lock);
     auto at = memory.find((uintptr_t)pointer);
     if (at == memory.end())
@@ -316,35 +386,49 @@ EXPORT int cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
 }
 EXPORT int cuMemFreeHost(void *pointer) {
     calls++;
+    finish_all();
     std::lock_guard<std::mutex> guard(lock);
     if (!pinned.erase((uintptr_t)pointer))
         return INVALID_VALUE;
     free(pointer);
     return OK;
 }
-EXPORT int cuEventCreate(void **event, unsigned) {
+EXPORT int cuEventCreate(Event **event, unsigned) {
     CALL;
-    *event = malloc(1);
+    *event = new Event;
     std::lock_guard<std::mutex> guard(lock);
     events.insert(*event);
     return OK;
 }
-EXPORT int cuEventRecord(void *event, Stream *) {
+EXPORT int cuEventRecord(Event *event, Stream *stream) {
     CALL;
+    Stream *own = own_stream(stream);
     std::lock_guard<std::mutex> guard(lock);
-    return events.count(event) ? OK : INVALID_HANDLE;
+    if (!events.count(event) || !own)
+        return INVALID_HANDLE;
+    *event = Event{own, own->end()};
+    return OK;
 }
-EXPORT int cuEventSynchronize(void *event) {
+EXPORT int cuEventSynchronize(Event *event) {
     CALL;
-    std::lock_guard<std::mutex> guard(lock);
-    return events.count(event) ? OK : INVALID_HANDLE;
+    Event recorded;
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        if (!events.count(event))
+            return INVALID_HANDLE;
+        recorded = *event;
+        if (!streams.count(recorded.stream)) /* never recorded, or its stream is gone with all its work */
+            return OK;
+    }
+    recorded.stream->run_up_to(recorded.end);
+    return OK;
 }
-EXPORT int cuEventDestroy_v2(void *event) {
+EXPORT int cuEventDestroy_v2(Event *event) {
     calls++;
     std::lock_guard<std::mutex> guard(lock);
     if (!events.erase(event))
         return INVALID_HANDLE;
-    free(event);
+    delete event;
     return OK;
 }
 EXPORT int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t bytes) {
@@ -356,6 +440,7 @@ EXPORT int cuMemcpyDtoH_v2(void *host, uint64_t device, size_t bytes) {
     return OK;
 }
 EXPORT int cuCtxSynchronize() {
+    finish_all();
     return OK;
 }
 struct Copy2D {
@@ -371,31 +456,51 @@ struct Copy2D {
     void *dst_array;
     size_t dst_pitch, width, height;
 };
-EXPORT int cuMemcpy2DAsync_v2(const Copy2D *c, Stream *) {
+EXPORT int cuMemcpy2DAsync_v2(const Copy2D *wanted, Stream *stream) {
     CALL;
-    const char *src = c->src_type == 1 ? (const char *)c->src_host : (const char *)c->src_device;
-    char *dst = c->dst_type == 1 ? (char *)c->dst_host : (char *)c->dst_device;
-    if (c->src_pitch < c->width || c->dst_pitch < c->width)
+    Copy2D c = *wanted;
+    const char *src = c.src_type == 1 ? (const char *)c.src_host : (const char *)c.src_device;
+    char *dst = c.dst_type == 1 ? (char *)c.dst_host : (char *)c.dst_device;
+    if (c.src_pitch < c.width || c.dst_pitch < c.width)
         return INVALID_VALUE;
-    for (size_t y = 0; y < c->height; y++)
-        memcpy(dst + y * c->dst_pitch, src + y * c->src_pitch, c->width);
+    auto copy = [=] {
+        for (size_t y = 0; y < c.height; y++)
+            memcpy(dst + y * c.dst_pitch, src + y * c.src_pitch, c.width);
+    };
+    Stream *own = own_stream(stream);
+    if (!own) {
+        copy();
+        return OK;
+    }
+    own->add(copy);
+    bool at_once = (c.src_type == 1 && !is_pinned(src)) || (c.dst_type == 1 && !is_pinned(dst));
+    if (at_once) /* memory that may move is copied before the call returns */
+        own->run_up_to(own->end());
     return OK;
 }
 EXPORT int cuStreamCreate(Stream **stream, unsigned) {
     CALL;
     if (!here())
         return INVALID_CONTEXT;
-    *stream = new Stream{here()};
+    *stream = new Stream;
+    (*stream)->context = here();
+    std::lock_guard<std::mutex> guard(lock);
     streams.insert(*stream);
     return OK;
 }
-EXPORT int cuStreamSynchronize(Stream *) {
+EXPORT int cuStreamSynchronize(Stream *stream) {
     CALL;
+    if (Stream *own = own_stream(stream))
+        own->run_up_to(own->end());
     return OK;
 }
 EXPORT int cuStreamDestroy_v2(Stream *stream) {
     calls++;
-    streams.erase(stream);
+    stream->run_up_to(stream->end());
+    {
+        std::lock_guard<std::mutex> guard(lock);
+        streams.erase(stream);
+    }
     delete stream;
     return OK;
 }
