@@ -38,7 +38,7 @@ typedef struct {
     const char *name;
     bool host; /* moves pixels in host memory with this processor */
     bool (*usable)(void);
-    TtStatus (*move)(const TtMove *move, unsigned threads);
+    TtStatus (*move)(const TtMove *move, unsigned threads); /* 0: as many as it may use */
     bool explains; /* usable() says in tt_last_error() why it is not */
 } TtBackend;
 

@@ -10,7 +10,6 @@
 #include "error.h"
 #include "image.h"
 #include "orientation.h"
-#include "threads.h"
 
 /* The elements of one side of a move. Whole pixels move when neither side is planar. */
 static TtSide side_of(const TtImage *image, bool whole_pixels) {
@@ -86,7 +85,7 @@ TtStatus tt_options_read(const TtOptions *options, const TtBackend **backend, un
     if (options && options->struct_size < sizeof(TtOptions))
         return tt_fail(TT_ERROR_ARGUMENT, "the options' struct_size is not set");
     *backend = tt_backend_find(options ? options->backend : NULL, &status);
-    *threads = options && options->threads ? options->threads : tt_threads_allowed();
+    *threads = options ? options->threads : 0;
     return status;
 }
 

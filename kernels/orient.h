@@ -10,7 +10,7 @@ TtStatus tt_pair_check(const TtImage *src, const TtImage *dst, TtOrientation o);
 /* A checked turn, boiled down. */
 TtMove tt_move_of(const TtImage *src, const TtImage *dst, TtOrientation o);
 
-/* The backend and the number of threads that options (or NULL) ask for. */
+/* The backend and the number of threads that options (or NULL) ask for, 0 where they leave it open. */
 TtStatus tt_options_read(const TtOptions *options, const TtBackend **backend, unsigned *threads);
 
 #endif

@@ -223,5 +223,5 @@ void tt_cpu_walk(const TtCpuKernels *kernels, const TtMove *move, unsigned threa
         walk.strip = walk.columns;
         walk.band = walk.rows;
     }
-    run_pieces(&walk, bytes < WORTH_A_THREAD ? 1 : threads);
+    run_pieces(&walk, bytes < WORTH_A_THREAD ? 1 : tt_threads_of(threads));
 }

@@ -186,7 +186,8 @@ static TtStatus move_all(const TtCudaUse *use, Job *j, unsigned threads) {
     j->src_pinned = tt_link_pinned(use, j->move->src.data);
     j->dst_pinned = tt_link_pinned(use, j->move->dst.data);
     bool pinned = j->src_pinned && j->dst_pinned;
-    size_t bytes = 2 * (pinned ? pinned_piece : plain_piece), lanes = threads < LANES ? threads : LANES;
+    size_t bytes = 2 * (pinned ? pinned_piece : plain_piece), lanes = tt_threads_of(threads);
+    lanes = lanes < LANES ? lanes : LANES;
     if (pinned || lanes < PINNED_LANES) /* the link, not the threads, is to be busy */
         lanes = PINNED_LANES;
     while ((result = make_slots(use, j, bytes, pinned ? PINNED_RUN : PLAIN_RUN, lanes)) == CU_OUT_OF_MEMORY &&

@@ -2,8 +2,8 @@
  *
  * The memory for all frames of the process: how much there may be, and a count of what is held.
  *
- * What is allowed is what could be had now, plus what frames hold already, so that it stays the same while
- * they fill.
+ * What is allowed is what could be had now, plus what frames have filled already, so that it stays the same
+ * while they fill. What they hold and have not filled is still among what can be had.
  */
 #include "budget.h"
 
@@ -19,7 +19,7 @@
 #include "../cgroup.h"
 #include "../error.h"
 
-static atomic_size_t held;
+static atomic_size_t held, filled;
 
 bool tt_memory_take(size_t bytes, size_t limit) {
     size_t before = atomic_load(&held);
@@ -30,7 +30,12 @@ bool tt_memory_take(size_t bytes, size_t limit) {
     return true;
 }
 
-void tt_memory_give(size_t bytes) {
+void tt_memory_fill(size_t bytes) {
+    atomic_fetch_add(&filled, bytes);
+}
+
+void tt_memory_give(size_t bytes, size_t of_them_filled) {
+    atomic_fetch_sub(&filled, of_them_filled);
     atomic_fetch_sub(&held, bytes);
 }
 
@@ -77,7 +82,7 @@ static void lower_to_machine(size_t *allowed) {
     }
     lower_to(allowed, total);
     if (available)
-        lower_to(allowed, available + tt_memory_held());
+        lower_to(allowed, available + atomic_load(&filled));
 }
 
 /* A group's files hold one number, or "max". */
@@ -107,7 +112,7 @@ static void lower_to_group(const char *folder, int version, void *allowed) {
         return;
     read_number(folder, version == 2 ? "memory.current" : "memory.usage_in_bytes", &used);
     used = left_of(used, cached_files(folder, version));
-    lower_to(allowed, left_of(limit, left_of(used, tt_memory_held())));
+    lower_to(allowed, left_of(limit, left_of(used, atomic_load(&filled))));
 }
 
 static void lower_to_address_space(size_t *allowed) {

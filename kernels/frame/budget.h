@@ -20,7 +20,9 @@ TtStatus tt_memory_limit(size_t *limit);
 
 /* Counts bytes as held, unless all frames together would then hold more than limit. */
 bool tt_memory_take(size_t bytes, size_t limit);
-void tt_memory_give(size_t bytes);
+/* So many of them have been written to: only then are they missing from what the system has left. */
+void tt_memory_fill(size_t bytes);
+void tt_memory_give(size_t bytes, size_t filled);
 size_t tt_memory_held(void);
 
 #endif

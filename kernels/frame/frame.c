@@ -16,6 +16,7 @@
 #include "../image.h"
 #include "../orient.h"
 #include "../orientation.h"
+#include "../threads.h"
 #include "budget.h"
 #include "store.h"
 
@@ -51,6 +52,7 @@ static TtStatus check_new(const TtImage *shape, TtOrientation o, const TtFrameOp
         return tt_fail(TT_ERROR_ARGUMENT, "there is no store %d for a frame", (int)options->store);
     TtOptions turn = {sizeof(turn), options->backend, options->threads};
     status = tt_options_read(&turn, backend, threads);
+    *threads = tt_threads_of(*threads); /* once, and not for each piece */
     if (!status && options->store == TT_STORE_DEVICE && ((*backend)->host || shape->sample_bits % 8))
         return tt_fail(TT_ERROR_ARGUMENT,
                        "the device store is for the backend 'cuda' and samples of whole bytes");

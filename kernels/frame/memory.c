@@ -3,6 +3,7 @@
  * The memory store: the turned picture in one block, written as its pieces arrive.
  */
 #define _GNU_SOURCE
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -40,6 +41,7 @@ typedef struct {
     TtImage picture;
     TtMemory memory;
     size_t held;          /* bytes counted against the budget */
+    atomic_size_t filled; /* of them, at most held */
     pthread_mutex_t seam; /* held while pixels that share a byte with a neighbour's are put */
 } MemoryStore;
 
@@ -52,9 +54,19 @@ static size_t padded(size_t row_bytes) {
     return pitch % 4096 ? pitch : pitch + 64;
 }
 
+/* Whole rows, since pages are large: the first band that becomes columns is on all of them. */
+static void fill(MemoryStore *s, size_t rows) {
+    size_t bytes = rows * (s->held / s->picture.height), before = atomic_load(&s->filled), more;
+    do
+        more = bytes < s->held - before ? bytes : s->held - before;
+    while (!atomic_compare_exchange_weak(&s->filled, &before, before + more));
+    tt_memory_fill(more);
+}
+
 static TtStatus put(TtStore *store, const TtImage *piece, TtOrientation o, TtRect to,
                     const TtOptions *options) {
     MemoryStore *s = (MemoryStore *)store;
+    fill(s, to.height);
     return tt_place(piece, o, &s->picture, to, &s->seam, options);
 }
 
@@ -67,7 +79,7 @@ static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, cons
 static void free_store(TtStore *store) {
     MemoryStore *s = (MemoryStore *)store;
     tt_memory_free(&s->memory);
-    tt_memory_give(s->held);
+    tt_memory_give(s->held, atomic_load(&s->filled));
     pthread_mutex_destroy(&s->seam);
     free(s);
 }

@@ -469,7 +469,7 @@ static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, cons
 static void free_store(TtStore *store) {
     SpillStore *s = (SpillStore *)store;
     tt_memory_free(&s->memory);
-    tt_memory_give(s->held);
+    tt_memory_give(s->held, s->held);
     tt_spill_file_close(&s->file);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->seam);
@@ -536,8 +536,10 @@ TtStatus tt_store_spill_new(const TtImage *result, TtOrientation o, size_t limit
                          (double)bytes / 1e6);
         goto out;
     }
-    if (tt_memory_take(bytes, SIZE_MAX))
+    if (tt_memory_take(bytes, SIZE_MAX)) {
         s->held = bytes;
+        tt_memory_fill(bytes);
+    }
     snprintf(s->store.where, sizeof(s->store.where), "%.1f MB in a file in %.200s, through %.1f MB of memory",
              (double)file_bytes / 1e6, s->file.folder, (double)bytes / 1e6);
 out:

@@ -155,7 +155,8 @@ TT_API TtStatus tt_backend_check(const char *name);
 typedef struct {
     size_t struct_size;  /* sizeof(TtOptions) */
     const char *backend; /* a name; NULL: the environment's TT_BACKEND, or "auto" where that is unset */
-    unsigned threads;    /* at most so many; 0: as many as this process may use (affinity, cgroup quota) */
+    unsigned threads;    /* at most so many at work; 0: as many as this process may use (affinity, cgroup
+                            quota). A few more may wait, for a GPU or a frame's file */
     int device;          /* backend "cuda", pixels in host memory: the GPU, numbered from 0 */
 } TtOptions;
 
