@@ -25,6 +25,7 @@ struct Turned {
     Walk *walk;
 
     TtFrame *frame;
+    char *why;         /* it is on a GPU that nobody asked for; else NULL */
     gboolean complete; /* all rows of the source are in it */
     TtImage bands[2];  /* buffers: one is moved into the frame or out of it, while the other is used */
     gsize next_band;
@@ -67,6 +68,31 @@ static void free_bands(Turned *t) {
     g_clear_pointer(&t->bands[1].data, g_free);
 }
 
+static gboolean leaves_the_choice(const Options *options) {
+    const char *backend = options->backend ? options->backend : g_getenv("TT_BACKEND");
+    return !backend || !*backend || !strcmp(backend, "auto");
+}
+
+/* In memory; or else on a GPU if that is there and has room; or else in a file. */
+static TtStatus choose_store(Turned *t, TtFrameOptions *options) {
+    const TtImage *shape = &t->reader->shape;
+    options->store = TT_STORE_MEMORY;
+    TtStatus status = tt_frame_new(shape, t->turn, options, &t->frame);
+    if (status != TT_ERROR_MEMORY)
+        return status;
+    g_free(t->why);
+    t->why = g_strdup(tt_last_error());
+    const char *backend = options->backend;
+    options->store = TT_STORE_DEVICE;
+    options->backend = "cuda";
+    if (!tt_frame_new(shape, t->turn, options, &t->frame))
+        return TT_OK;
+    g_clear_pointer(&t->why, g_free); /* the file's words say it */
+    options->store = TT_STORE_AUTO;
+    options->backend = backend;
+    return tt_frame_new(shape, t->turn, options, &t->frame);
+}
+
 static gboolean start_frame(Turned *t, GError **error) {
     TtFrameOptions options = {.struct_size = sizeof(options),
                               .memory_limit = t->options->memory_limit,
@@ -74,7 +100,9 @@ static gboolean start_frame(Turned *t, GError **error) {
                               .threads = (guint)t->options->threads,
                               .cancel = t->cancel,
                               .device = t->options->device};
-    TtStatus status = tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
+    TtStatus status = leaves_the_choice(t->options)
+                          ? choose_store(t, &options)
+                          : tt_frame_new(&t->reader->shape, t->turn, &options, &t->frame);
     gboolean on_gpu = g_strcmp0(t->options->backend, "cuda") == 0; /* whose messages say what to do */
     if (status == TT_ERROR_MEMORY && !on_gpu)
         return fault(error, STATUS_FAILED, "%s: raise --memory-limit or free memory", tt_last_error());
@@ -138,6 +166,7 @@ Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, c
 
 void turned_free(Turned *t) {
     end_page(t);
+    g_free(t->why);
     beside_clear(&t->moving);
     g_free(t);
 }
@@ -156,10 +185,10 @@ void turned_seconds(const Turned *t, double *reading, double *turning) {
 char *turned_way(const Turned *t) {
     gsize bytes, pieces;
     if (t->frame)
-        return g_strdup_printf("held as a whole, since %s: %s",
+        return g_strdup_printf("held as a whole, since %s: %s%s%s",
                                t->reader->anywhere ? "the memory is too little for a column of its tiles"
                                                    : "its rows come in order",
-                               tt_frame_where(t->frame));
+                               tt_frame_where(t->frame), t->why ? ": " : "", t->why ? t->why : "");
     pieces = walk_pieces(t->walk, &bytes);
     return g_strdup_printf("in %" G_GSIZE_FORMAT " pieces of %.1f MB, since %s", pieces, (double)bytes / 1e6,
                            t->reader->anywhere ? "it can be read anywhere"

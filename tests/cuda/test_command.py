@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""When the command uses a GPU that nobody asked for: for a picture that its memory limit has no room for, and only then.
+
+usage: test_command.py IMGTRANSPOSE
+"""
+import os
+import sys
+import unittest
+
+import pngs
+from command import CommandTest
+
+LITTLE = ("--memory-limit", "100K")
+
+
+class Choice(CommandTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("TT_FAKE_CUDA", "TT_BACKEND"):
+            os.environ.pop(name, None)
+        os.environ["TMPDIR"] = self.folder
+        self.write("in.png", pngs.png(301, 203, 8, 2))
+        self.succeeds("--rotate", "90", "--backend", "c", "-o", "want.png", "in.png")
+
+    def where(self, *arguments, **environment):
+        """What -v says of how the picture was turned, rightly."""
+        os.environ.update(environment)
+        result = self.run_command("-v", "--rotate", "90", "--overwrite", "-o", "out.png", *arguments, "in.png")
+        text = result.stderr.decode()
+        self.assertEqual(result.returncode, 0, text)
+        self.assertEqual(self.read("out.png"), self.read("want.png"))
+        return text
+
+    def test_a_picture_over_the_limit(self):
+        text = self.where(*LITTLE)
+        self.assertIn("memory of GPU 0: the picture takes", text)
+        self.assertIn("allowed", text)
+        self.assertIn("GPU 0", self.where("--backend", "auto", *LITTLE))
+
+    def test_a_picture_within_it(self):
+        text = self.where("--memory-limit", "1G")
+        self.assertIn("in memory", text)
+        self.assertNotIn("GPU", text)
+
+    def test_another_backend_was_asked_for(self):
+        for how in ({"TT_BACKEND": "cpu"}, {"TT_BACKEND": "c"}):
+            text = self.where(*LITTLE, **how)
+            self.assertIn("in a file", text)
+            self.assertNotIn("GPU", text)
+        os.environ["TT_BACKEND"] = ""
+        self.assertIn("in a file", self.where("--backend", "cpu", *LITTLE))
+
+    def test_no_gpu_or_no_room_on_it(self):
+        for fake in ("none", "old", "memory=100", "fail=5"):
+            text = self.where(*LITTLE, TT_FAKE_CUDA=fake)
+            self.assertIn("in a file", text, fake)
+            self.assertNotIn("GPU", text)
+
+    def test_its_rows_keep_their_order(self):
+        result = self.run_command("-v", "--flip", "horizontal", "-o", "out.png", *LITTLE, "in.png")
+        self.assertEqual(result.returncode, 0)
+        self.assertNotIn(b"GPU", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])
