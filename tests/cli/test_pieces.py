@@ -141,6 +141,25 @@ class Pieces(CommandTest):
                 self.assertEqual(self.read("out"), b"".join(b"".join(row) for row in turn(rows, orientation)),
                                  (size, width, height, orientation, limit))
 
+    def test_from_a_disk(self):
+        """Of what is not in the system's memory many rows are read at once, in units that begin before them and end
+        behind."""
+        def forget():
+            with open(self.path("in"), "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        for size, width, height, kind in ((1, 12001, 41, "raw"), (3, 1517, 263, "ppm"), (16, 512, 300, "raw")):
+            numbers = random.Random(size)
+            rows = [[numbers.randbytes(size) for _ in range(width)] for _ in range(height)]
+            how = ("--raw", f"{width}x{height}x{size}") if kind == "raw" else ()
+            start = lambda rows: b"P6\n%d %d\n255\n" % (len(rows[0]), len(rows)) if kind == "ppm" else b""
+            data = lambda rows: start(rows) + b"".join(b"".join(row) for row in rows)
+            self.write("in", data(rows))
+            for orientation, limit in zip(("transpose", "rot90", "transverse", "rot270"), ("64K", "300K", "100K", "200K")):
+                forget()
+                self.turn_all("in", orientation, *how, "--memory-limit", limit)
+                self.assertEqual(self.read("out"), data(turn(rows, orientation)), (size, width, height, orientation, limit))
+
     def test_cut_short(self):
         """Whether before or while it is read."""
         rows = pixels(37, 29, 3, 8)
