@@ -103,6 +103,26 @@ static void test_bands(void) {
     drop(&c);
 }
 
+/* More bands than there are slots, each of memory that is used for something else as soon as it was put. */
+static void test_many_bands(bool pinned) {
+    enum { BANDS = 40, ROWS = 8 };
+    Case c = {.orientation = TT_TRANSVERSE, .pinned = pinned};
+    TtImage shape = tt_image(NULL, 0, 50, BANDS * ROWS, 2, 8);
+    fill(&c, &shape);
+    TtStatus status = make_frame(&c);
+    for (size_t y = 0; !status && y < c.src.height; y += ROWS) {
+        status = put_rows(&c, y, y + ROWS);
+        for (size_t row = y; row < y + ROWS; row++)
+            memset((uint8_t *)c.src.data + (ptrdiff_t)row * c.src.pitch, 0xee, 50);
+    }
+    for (size_t y = 0; !status && y < c.got.height; y += 5)
+        status = read_rows(&c, y, y + 5);
+    EXPECT(!status && !memcmp(picture_lowest(&c.got), picture_lowest(&c.want), picture_bytes(&c.want)),
+           "many bands of %s memory: %s", pinned ? "pinned" : "plain", status ? tt_last_error() : "wrong");
+    tt_frame_free(c.frame);
+    drop(&c);
+}
+
 /* Pixels larger than a slot, and so wide that rows are few to a slot. */
 static void test_large_pixels(uint32_t channels, uint32_t sample_bytes, TtLayout layout, bool pinned) {
     Case c = {.orientation = TT_ROT90, .pinned = pinned};
@@ -228,6 +248,8 @@ int main(void) {
         fprintf(stderr, "skipped: %s\n", tt_last_error());
         return EXIT_SKIP;
     }
+    test_many_bands(false);
+    test_many_bands(true);
     for (int i = 0; i < 150; i++)
         test_bands();
     test_large_pixels(1, 3 << 20, TT_INTERLEAVED, false);
