@@ -28,6 +28,7 @@
  */
 #include "tt_transpose.h"
 
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <tiletranspose/tt.h>
@@ -431,11 +432,22 @@ static VipsOperationFlags tt_transpose_get_flags(VipsOperation *operation) {
     return ((TtTranspose *)operation)->frame ? flags | VIPS_OPERATION_NOCACHE : flags;
 }
 
+/* The buffers of a few megabytes that libvips' threads had, too. glibc keeps such in an arena for each
+ * thread, and a process that turns picture after picture would seem to grow for a long time. */
+static void give_memory_back(TtTranspose *self) {
+    if (!self->frame)
+        return;
+    VIPS_FREEF(tt_frame_free, self->frame);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void tt_transpose_dispose(GObject *object) {
     TtTranspose *self = (TtTranspose *)object;
     G_OBJECT_CLASS(tt_transpose_parent_class)->dispose(object);
     VIPS_UNREF(self->source);
-    VIPS_FREEF(tt_frame_free, self->frame);
+    give_memory_back(self);
     if (self->mapping)
         munmap(self->mapping, self->mapped);
     self->mapping = NULL;
