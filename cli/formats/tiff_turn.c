@@ -238,7 +238,7 @@ static gboolean read_bare(Sweep *s, TtRect rect, GError **error) {
         return out_of_memory(rect.height * bytes, error);
     TtImage into = tt_image(rows, (ptrdiff_t)pitch, there.width, there.height, odd ? 1 : s->step.channels,
                             s->step.sample_bits);
-    gboolean good = bare_blocks_read(&blocks, odd ? row : s->from_width, there, &into, error);
+    gboolean good = bare_blocks_read(&blocks, odd ? row : s->from_width, there, &into, FALSE, error);
     if (s->packed)
         return good;
     good = good && land(s, rows, bytes, rect, error);
