@@ -40,6 +40,11 @@ def new_stream():
     return stream.value
 
 
+def wait(stream):
+    """The shim's streams do nothing before somebody waits for them."""
+    call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
+
 def on_gpu(a):
     """A NumPy array over memory of the GPU, with a's pixels and strides."""
     low = min(0, *(min(0, s) * (n - 1) for s, n in zip(a.strides, a.shape)), sum(min(0, s) * (n - 1) for s, n in zip(a.strides, a.shape)))
@@ -141,6 +146,7 @@ class Gpu(unittest.TestCase):
         source, out = on_gpu(noise((8, 9), "u1")), on_gpu(np.zeros((9, 8), "u1"))
         stream = new_stream()
         orient(ByInterface(source, stream), "rot90", out=ByInterface(out, stream))
+        wait(stream)
         self.same(out, np.rot90(source, -1))
         with self.assertRaisesRegex(RuntimeError, "^orient: "):
             orient(ByInterface(source, 0x1230), "rot90", out=ByInterface(out, 0x1230))
@@ -175,6 +181,7 @@ class Gpu(unittest.TestCase):
             out[...] = 0
             orient(a, "rot90", out=b, stream=stream)
             self.assertEqual((a.asked, b.asked), ([handle], [handle]))
+            wait(handle)
             self.same(out, np.rot90(source, -1))
             orient(ByInterface(source), "rot90", out=ByInterface(out, handle), stream=stream)
         with self.assertRaisesRegex(ValueError, "^array: ByInterface has its pixels ready on another stream"):
