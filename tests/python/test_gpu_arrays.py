@@ -7,6 +7,9 @@ memory can be read here; so NumPy is the truth again.
 """
 import ctypes
 import itertools
+import sys
+import threading
+import types
 import unittest
 
 import with_package
@@ -97,11 +100,60 @@ class ByDlpack:
         a = self.a
         axes = (ctypes.c_int64 * (2 * a.ndim))(*a.shape, *(s // a.itemsize for s in a.strides))
         at = ctypes.addressof(axes)
-        tensor = Tensor(a.__array_interface__["data"][0] - 8, self.device, 0, a.ndim, CODES[a.dtype.kind], self.bits,
+        tensor = Tensor(a.__array_interface__["data"][0] - 8, self.__dlpack_device__()[0], 0, a.ndim, CODES[a.dtype.kind], self.bits,
                         1, at, None if a.flags.c_contiguous else at + 8 * a.ndim, 8)
         managed = tensor if self.old else Versioned(*self.version, None, None, self.flags, tensor)
         KEPT.extend((axes, managed))
         return new_capsule(ctypes.addressof(managed), b"dltensor" if self.old else b"dltensor_versioned", None)
+
+
+class Device:
+    type, index = "cuda", 0
+    __hash__, __eq__ = (lambda self: 5), (lambda self, other: isinstance(other, Device))
+
+
+class TorchsTensor(ByDlpack):
+    """What the package asks of one of PyTorch's; `recorded` are the streams that its memory was said to be used on."""
+    is_cuda, requires_grad = True, False
+    shape, dtype = property(lambda self: self.a.shape), property(lambda self: self.a.dtype.str)
+
+    def __init__(self, a):
+        super().__init__(a)
+        self.device, self.recorded = Device(), []
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def stride(self):
+        return tuple(s // self.a.itemsize for s in self.a.strides)
+
+    def is_conj(self):
+        return False
+
+    is_neg = is_conj
+
+    def data_ptr(self):
+        return self.a.__array_interface__["data"][0]
+
+    def new_empty(self, shape):
+        return TorchsTensor(on_gpu(np.full(shape, 0xa5, "u1").astype(self.a.dtype)))
+
+    def record_stream(self, stream):
+        self.recorded.append(stream)
+
+
+class Torch(types.ModuleType):
+    """As much of PyTorch as is asked for the streams, with `current` as the handle of the current one."""
+    Tensor, bool, uint8 = TorchsTensor, "|b1", "|u1"
+
+    def __init__(self, raw):
+        super().__init__("torch")
+        self.current = 0
+        ask = {"_cuda_getCurrentRawStream": lambda index: self.current} if raw else {}
+        self._C = types.SimpleNamespace(**ask)
+        self.cuda = types.SimpleNamespace(
+            current_device=lambda: 0, default_stream=lambda: 0, ExternalStream=lambda handle, device: handle,
+            current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.current))
 
 
 def noise(shape, dtype):
@@ -135,6 +187,75 @@ class Gpu(unittest.TestCase):
                 orient(make(view), name, out=make(out))
                 self.same(out, wanted, name, view.strides)
                 self.assertEqual(int(frame.sum(dtype="u8")), int(wanted.sum(dtype="u8")))
+
+    def with_torch(self, raw=True):
+        torch = Torch(raw)
+        sys.modules["torch"] = torch
+        self.addCleanup(sys.modules.pop, "torch", None)
+        return torch
+
+    def test_torchs_tensors_again_and_again(self):
+        """From the second of its like on, at another address, a tensor is not looked into."""
+        self.with_torch()
+        sizes = {"N": 3, "H": 21, "W": 34, "C": 3}
+        for layout, dtype, name in itertools.product(("HW", "HWC", "CHW", "NHWC", "NCHW", "HWC->CHW", "HNWC",
+                                                      "NHWC->NCHW", "NCHW->NHWC"), ("u1", "<f4"), NAMES):
+            for turn in range(3):
+                source = on_gpu(noise([sizes[axis] for axis in layout.split("->")[0]], "u1").astype(dtype))
+                wanted = numpy_turn_as(source, name, layout)
+                tensor, out = TorchsTensor(source), TorchsTensor(on_gpu(np.zeros(wanted.shape, dtype)))
+                self.same(orient(tensor, name, layout).a, wanted, layout, dtype, name)
+                self.assertIs(orient(tensor, name, layout, out=out), out)
+                self.same(out.a, wanted, layout, dtype, name)
+                self.assertEqual(tensor.asked, [] if turn else [-1, -1])
+
+    def test_torchs_views_again_and_again(self):
+        self.with_torch()
+        for turn, name in itertools.product(range(3), NAMES):
+            whole = on_gpu(noise((40, 41, 4), "u1"))
+            for view in (whole.swapaxes(0, 1), whole[3:30:3, 5:9], whole[:, 4:5], whole[:-1, 1:]):
+                self.same(orient(TorchsTensor(view), name).a, numpy_turn_as(view, name, "HWC"), name, view.strides)
+
+    def test_torchs_current_stream_is_asked_each_time(self):
+        for raw in (True, False):
+            torch = self.with_torch(raw)
+            source = on_gpu(noise((8, 9), "u1"))
+            one, other = new_stream(), new_stream()
+            for torch.current in (0, one, other, 0):
+                tensor = TorchsTensor(source)
+                for stream in (None, torch.current):  # which needs no words
+                    out = orient(tensor, "rot90", stream=stream)
+                    wait(torch.current)
+                    self.same(out.a, np.rot90(source, -1))
+                    self.assertEqual(tensor.recorded + out.recorded, [])
+                torch.current = 0x1230  # no stream, and so refused
+                with self.assertRaisesRegex(RuntimeError, "^orient: "):
+                    orient(tensor, "rot90")
+            torch.current = one
+            tensor = TorchsTensor(source)
+            out = orient(tensor, "rot90", stream=other)
+            wait(other)
+            self.same(out.a, np.rot90(source, -1))
+            self.assertEqual((tensor.asked, tensor.recorded, out.recorded), ([other], [other], [other]))
+
+    def test_threads_with_tensors_alike(self):
+        self.with_torch()
+        wrong = []
+
+        def work():
+            start()
+            for _ in range(100):
+                source = on_gpu(noise((3, 31, 17), "u1"))
+                if orient(TorchsTensor(source), "rot90", "CHW").a.tobytes() != \
+                        numpy_turn_as(source, "rot90", "CHW").tobytes():
+                    wrong.append(source)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
     def test_no_pixels(self):
         source, out = np.empty((0, 5), "u1"), np.empty((5, 0), "u1")

@@ -6,6 +6,7 @@ On the processor, and where PyTorch or CuPy finds a GPU and the library has its 
 absence of a GPU a failure.
 """
 import sys
+import threading
 import unittest
 
 import with_package
@@ -97,6 +98,66 @@ class Tensors:
                 orient(*arguments)
             self.assertTrue(str(caught.exception).startswith(words), str(caught.exception))
         self.assertEqual(orient(t[:0], "rot90").shape, (9, 0))
+
+    def test_again_and_again(self):
+        """What is kept of one call serves the next of its like, and no other."""
+        for shape, layout in (((5, 7), "HW"), ((5, 7, 3), "HWC"), ((2, 5, 7, 3), "NHWC"), ((2, 3, 5, 7), "NCHW")):
+            height, width = layout.index("H"), layout.index("W")
+            for dtype in ("uint8", "float32", "int32", "bool", "complex64"):
+                for _ in range(3):
+                    t = noise(shape, dtype, self.device)
+                    for name in NAMES:
+                        wanted = turn(t, name, height, width)
+                        for view in (t, t.transpose(height, width).contiguous().transpose(height, width)):
+                            self.same(orient(view, name, layout), wanted, layout, dtype, name)
+                            out = torch.zeros_like(wanted)
+                            self.assertIs(orient(view, name, layout, out), out)
+                            self.same(out, wanted, layout, dtype, name)
+
+    def test_refused_after_its_like_was_turned(self):
+        t = noise((6, 1), "float32", self.device)
+        c = noise((6, 1), "complex64", self.device)
+        turned, out = orient(t, 6), torch.zeros(1, 6, device=self.device)
+        orient(t, 6, out=out)
+        orient(t, 6, "HW", out)
+        orient(c, 6)
+        orient(c.imag.contiguous(), 6)
+        orient(c.imag, 6)
+        for kind, words, arguments in ((TypeError, "orientation: float", (t, 6.0)),
+                                       (TypeError, "layout: list is no string", (t, 6, ["HW"])),
+                                       (ValueError, "array: ", (t.clone().requires_grad_(), 6)),
+                                       (ValueError, "array: ", (t.to_sparse(), 6)),
+                                       (ValueError, "array: ", (t.to("meta"), 6)),
+                                       (ValueError, "array: ", (c.conj(), 6)),
+                                       (ValueError, "array: a tensor that is negated only when", (c.conj().imag, 6)),
+                                       (ValueError, "out: its shape is (6, 1)", (t, 6, None, t.clone())),
+                                       (ValueError, "out: its shape is (1, 5)", (t, 6, None, out.clone()[:, :5])),
+                                       (ValueError, "out: ", (t, 6, None, out.to("meta"))),
+                                       (ValueError, "out: its type is i4", (t, 6, None, out.int())),
+                                       (ValueError, "out: ", (t, 6, None, out.clone().requires_grad_())),
+                                       (ValueError, "array and out: ", (t, 6, "HW", t.view(1, 6))),
+                                       (TypeError, "out: list has neither", (t, 6, None, []))):
+            for _ in range(2):
+                with self.assertRaises(kind) as caught:
+                    orient(*arguments)
+                self.assertTrue(str(caught.exception).startswith(words), str(caught.exception))
+        self.same(orient(t, 6), turned)
+
+    def test_threads_with_tensors_alike(self):
+        wrong = []
+
+        def work():
+            for _ in range(100):
+                t = noise((3, 31, 17), "uint8", self.device)
+                if not torch.equal(orient(t, "rot90", "CHW"), turn(t, "rot90", 1, 2)):
+                    wrong.append(t)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
 
 class OnTheProcessor(Tensors, unittest.TestCase):

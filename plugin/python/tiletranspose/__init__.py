@@ -22,8 +22,9 @@ import sys
 from typing import Any, Optional, Tuple, TypeVar, Union
 
 from . import _library
-from ._arrays import View, is_torch, stream_handle, view_of
-from ._sides import parse_layout, result_shape, side_of, turn_on_gpu, turn_on_host
+from ._arrays import View, current_stream, is_torch, stream_handle, view_of
+from ._plans import Plan, keep, key_of, take
+from ._sides import parse_layout, result_shape
 
 __all__ = ["ORIENTATIONS", "compose", "invert", "orient"]
 __version__: str = _library.version().decode()
@@ -60,11 +61,20 @@ def orient(array: Array, orientation: Orientation, layout: Optional[str] = None,
     number = _number(orientation, "orientation")
     handle = None if stream is None else stream_handle(stream)
     torch: Any = sys.modules["torch"] if is_torch(array) else None
-    device: Any = getattr(array, "device", None) if torch else None
-    if torch and device.type == "cuda" and device.index != torch.cuda.current_device():
-        with torch.cuda.device(device):  # PyTorch hands out its current GPU's tensors only
-            return orient(array, number, layout, out, stream)
+    tensor: Any = array if torch else None
+    if handle is not None and torch and tensor.is_cuda and handle == current_stream(torch, tensor.device):
+        handle = None
+    key = key_of(tensor, number, layout, out) if torch and handle is None and type(tensor) is torch.Tensor else None
+    plan = take(key) if key else None
+    if key and plan:
+        result = tensor.new_empty(plan.shape) if out is None else out
+        plan.run(tensor.data_ptr(), result.data_ptr(), current_stream(torch, tensor.device) if tensor.is_cuda else None)
+        keep(key, plan)
+        return result
 
+    if torch and tensor.is_cuda and tensor.device.index != torch.cuda.current_device():
+        with torch.cuda.device(tensor.device):  # PyTorch hands out its current GPU's tensors only
+            return orient(array, number, layout, out, stream)
     source = view_of(array, "array", handle)
     if handle is not None and not source.on_gpu:
         raise ValueError("stream: the pixels of array are in host memory")
@@ -72,18 +82,15 @@ def orient(array: Array, orientation: Orientation, layout: Optional[str] = None,
     shape = result_shape(source.shape, axes, result_axes, bool(_library.swaps_axes(number)))
     if out is None:
         out = _new_array(array, source, shape)
-    result = view_of(out, "out", source.stream if source.on_gpu else None)
-    _check_out(result, source, shape)
+    view = view_of(out, "out", source.stream if source.on_gpu else None)
+    _check_out(view, source, shape)
     if 0 in shape:
         return out
 
-    sides = side_of(source, axes, "array"), side_of(result, result_axes, "out")
-    if sides[0].seen != 1 or sides[1].seen != 1:
-        number = _library.compose(_library.compose(sides[0].seen, number), _library.invert(sides[1].seen))
-    if not source.on_gpu:
-        turn_on_host(*sides, number)
-        return out
-    turn_on_gpu(*sides, number, source.stream)
+    plan = Plan(source, view, axes, result_axes, number)
+    plan.run(source.pointer, view.pointer, source.stream if source.on_gpu else None)
+    if key:
+        keep(key, plan)
     if handle is not None:
         _tell_torch(torch, handle, array, out)
     return out

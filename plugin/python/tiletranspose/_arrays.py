@@ -52,7 +52,7 @@ def view_of(array: Any, name: str, stream: Optional[int]) -> View:
             raise ValueError(f"{name}: {type(array).__name__} has its pixels ready on another stream and no DLPack "
                              "to make this one wait: synchronise, or leave `stream` out")
     if has_dlpack:
-        return _by_dlpack(array, name, array.__dlpack_device__()[0], stream or LEGACY_STREAM)
+        return _by_dlpack(array, name, stream or LEGACY_STREAM)
     raise TypeError(f"{name}: {type(array).__name__} has neither DLPack nor an array interface: the arrays of NumPy, "
                     "CuPy and PyTorch do")
 
@@ -64,14 +64,23 @@ def is_torch(array: Any) -> bool:
 
 def _of_torch(tensor: Any, name: str, stream: Optional[int]) -> View:
     torch = sys.modules["torch"]
+    if tensor.is_neg():  # which DLPack does not tell
+        raise ValueError(f"{name}: a tensor that is negated only when it is read: pass its resolve_neg()")
     if tensor.dtype is torch.bool:  # which PyTorch before 2.0 does not hand out
         return _of_torch(tensor.view(torch.uint8), name, stream)._replace(type="b1")
     if not tensor.is_cuda:
-        return _by_dlpack(tensor, name, tensor.__dlpack_device__()[0], LEGACY_STREAM)
-    current = torch.cuda.current_stream(tensor.device).cuda_stream or LEGACY_STREAM
+        return _by_dlpack(tensor, name, LEGACY_STREAM)
+    current = current_stream(torch, tensor.device)
     if stream is None or stream == current:  # what makes the tensor is ahead on the same stream
-        return _by_dlpack(tensor, name, DLPACK_CUDA[0], current, wait=False)
-    return _by_dlpack(tensor, name, DLPACK_CUDA[0], stream)
+        return _by_dlpack(tensor, name, current, wait=False)
+    return _by_dlpack(tensor, name, stream)
+
+
+def current_stream(torch: Any, device: Any) -> int:
+    """PyTorch's own code asks by the short way, which makes no objects; not all versions have it."""
+    ask = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    handle = ask(device.index) if ask else torch.cuda.current_stream(device).cuda_stream
+    return int(handle) or LEGACY_STREAM
 
 
 def stream_handle(stream: Any) -> int:
@@ -144,7 +153,11 @@ def _export(array: Any, stream: Optional[int]) -> Any:
         return array.__dlpack__(**arguments)
 
 
-def _by_dlpack(array: Any, name: str, device: int, stream: int, wait: bool = True) -> View:
+def _by_dlpack(array: Any, name: str, stream: int, wait: bool = True) -> View:
+    try:
+        device = array.__dlpack_device__()[0]
+    except (BufferError, RuntimeError, ValueError) as error:  # as of one that is in no memory
+        raise ValueError(f"{name}: {error}") from error
     if device not in DLPACK_HOST + DLPACK_CUDA:
         raise ValueError(f"{name}: its pixels are in memory of DLPack's device {int(device)}: host memory and "
                          "NVIDIA's GPUs can be reached")

@@ -14,7 +14,6 @@ from ._library import IMAGE_SIZE, INTERLEAVED, PLANAR, Image
 
 NONE, FLIPH, TRANSPOSE = 1, 2, 5
 _DEFAULTS = {2: "HW", 3: "HWC", 4: "NHWC"}
-_SMALL = 1 << 20  # bytes: the library starts no threads for less
 _MOST = 2 ** 32 - 1  # what TtImage counts channels and bits with
 
 
@@ -48,8 +47,10 @@ def result_shape(shape: Sequence[int], axes: str, result_axes: str, swaps: bool)
 
 
 class Side(NamedTuple):
-    """Images of one geometry; the array is what `seen` makes of them."""
+    """Images of one geometry; the array is what `seen` makes of them. The first one's data are not set: they are at
+    `offset` from the array's first sample."""
     image: Image
+    offset: int
     images: int
     stride: int
     seen: int
@@ -89,37 +90,18 @@ def side_of(view: View, axes: str, name: str) -> Side:
         raise ValueError(f"{name}: strides of {tuple(view.strides)} bytes leave gaps between samples of {item} bytes: "
                          "only whole pixels or whole planes in a row can be turned; make a contiguous copy first")
 
-    pointer, seen = view.pointer, NONE
+    offset, seen = 0, NONE
     if not along_rows:
         width, height, right, down, seen = height, width, down, right, TRANSPOSE
     if width > 1 and right < 0:
-        pointer += (width - 1) * right
+        offset = (width - 1) * right
         seen = _library.compose(FLIPH, seen)
-    image = Image(IMAGE_SIZE, pointer, down, width, height, channels, 8 * item, layout,
+    image = Image(IMAGE_SIZE, None, down, width, height, channels, 8 * item, layout,
                   sample if layout == PLANAR else 0)
-    return Side(image, count, stride.get("N", 0), seen)
+    return Side(image, offset, count, stride.get("N", 0), seen)
 
 
-def turn_on_host(source: Side, result: Side, orientation: int) -> None:
-    source, result = _folded(source, result)
-    if source.images > 1:
-        _check_apart(source, result)
-    # To ask the system how many threads there may be takes longer than a small image's turn.
-    options = _library.ONE_THREAD if source.row * source.image.height * source.planes < _SMALL else None
-    for image in range(source.images):
-        if image:
-            source.image.data += source.stride
-            result.image.data += result.stride
-        _library.orient(source.image, result.image, orientation, options)
-
-
-def turn_on_gpu(source: Side, result: Side, orientation: int, stream: int) -> None:
-    if abs(result.stride) < abs(result.image.pitch) * result.image.height:  # images side by side
-        source, result = _folded(source, result)
-    _library.orient_on_gpu(source.image, result.image, source.images, source.stride, result.stride, orientation, stream)
-
-
-def _folded(source: Side, result: Side) -> Tuple[Side, Side]:
+def folded(source: Side, result: Side) -> Tuple[Side, Side]:
     """Where it can be, both batches as the planes of one image: so that one call sees and shares out all the work."""
     if source.images == 1 or source.image.layout != result.image.layout:
         return source, result
@@ -140,11 +122,11 @@ def _fold(side: Side) -> Optional[Side]:
         return None
     if bits > _MOST or planes > _MOST:
         return None
-    return Side(Image(IMAGE_SIZE, image.data, image.pitch, image.width, image.height, planes, bits, PLANAR, distance),
-                1, 0, side.seen)
+    return Side(Image(IMAGE_SIZE, None, image.pitch, image.width, image.height, planes, bits, PLANAR, distance),
+                side.offset, 1, 0, side.seen)
 
 
-def _check_apart(source: Side, result: Side) -> None:
+def check_apart(source: Side, result: Side) -> None:
     """What the library sees of each pair of images, said of all of them."""
     reach = result.row
     for step, times in sorted((abs(step), times) for step, times in result.steps if times > 1):
