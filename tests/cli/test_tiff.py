@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import zlib
 
 import tiffs
 from command import ARGUMENTS, COMMAND, CommandTest, turn
@@ -469,6 +470,16 @@ class Damage(TiffTest):
                             ({258: (SHORT, [8, 8, 7])}, "different sizes"), ({50706: (1, [1, 4, 0, 0])}, "raw"), ({262: (SHORT, [32803])}, "raw"),
                             ({32997: (LONG, [4])}, "volume"), ({33629: (LONG, [4])}, "MetaMorph"), ({34412: (1, bytes(9))}, "LSM")):
             self.refused(tiffs.write([picture(rows, 8, extra=extra)]), says)
+
+    def test_tiles_whose_turned_rows_would_end_within_a_byte(self):
+        for bits, tile in ((1, (16, 12)), (1, (12, 16)), (2, (16, 10))):
+            for deflate in (False, True):
+                self.refused(tiffs.write([picture(samples(40, 30, 1, bits), bits, tile=tile, deflate=deflate)]), "end on a byte")
+
+    def test_a_predictor_of_colour_at_a_lower_resolution(self):
+        """libtiff takes differences along its own rows of units, which are no rows of ours."""
+        tags = {256: (LONG, [32]), 257: (LONG, [32]), 258: (SHORT, [8] * 3), 262: (SHORT, [6]), 277: (SHORT, [3]), 317: (SHORT, [2]), 530: (SHORT, [2, 2])}
+        self.refused(tiffs.write([Page({**tags, 259: (SHORT, [8])}, [zlib.compress(random.Random(1).randbytes(1536))])]), "predictor")
 
     def test_losses_are_told_and_never_in_place(self):
         self.put("in.tif", picture(samples(16, 16, 3, 8), 8, extra={37724: (UNDEFINED, b"Adobe Photoshop Document Data Block\0" + bytes(20))}))
