@@ -307,7 +307,7 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
         page->turn = TT_NONE;
         page->tag_used = TRUE;
     }
-    tiff_entries_losses(page->directory, r->options->strip, r->loss, &sum->damaged);
+    tiff_entries_losses(&r->file, page->directory, r->options->strip, r->loss, &sum->damaged);
     if (page->has_pixels) {
         guint64 packed = 0;
         for (gsize i = 0; i < p->blocks; i++)

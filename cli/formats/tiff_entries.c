@@ -16,6 +16,7 @@
 
 enum {
     DEEPEST = 4,       /* directories within each other */
+    MOST_INNER = 1024, /* directories without pixels that a page has */
     LARGEST = 1 << 30, /* bytes of values */
     SUBJECT_AREA = 0x9214,
     SUBJECT_LOCATION = 0xa214,
@@ -94,13 +95,43 @@ int tiff_entries_orientation(const TiffFile *file, const TiffDirectory *d) {
 
 /* ---- Losses ------------------------------------------------------------------------------------------- */
 
-void tiff_entries_losses(const TiffDirectory *d, gboolean strip, GString *loss, gboolean *damaged) {
-    for (gsize i = 0; i < d->n && !strip; i++) {
+static void lose_damaged(const TiffEntry *entry, GString *loss, gboolean *damaged) {
+    enum { LONG_ENOUGH = 1000 };
+    if (loss->len < LONG_ENOUGH)
+        g_string_append_printf(loss, "%swhose damaged tag %u is left out", loss->len ? ", " : "", entry->tag);
+    *damaged = TRUE;
+}
+
+/* Of a directory without pixels, and those in it; *most: how many more are looked at. */
+static void inner_losses(const TiffFile *file, const TiffEntry *at, guint depth, guint *most, GString *loss,
+                         gboolean *damaged) {
+    guint64 *offset = tiff_entry_numbers(file, at, NULL);
+    TiffDirectory *d = offset && *most ? tiff_directory_read(file, *offset, NULL) : NULL;
+    *most -= *most > 0;
+    for (gsize i = 0; d && i < d->n; i++) {
+        if (!d->entries[i].good)
+            lose_damaged(&d->entries[i], loss, damaged);
+        else if (depth < DEEPEST && is_directory(&d->entries[i]))
+            inner_losses(file, &d->entries[i], depth + 1, most, loss, damaged);
+    }
+    if (d)
+        tiff_directory_free(d);
+    g_free(offset);
+}
+
+void tiff_entries_losses(const TiffFile *file, const TiffDirectory *d, gboolean strip, GString *loss,
+                         gboolean *damaged) {
+    guint most = MOST_INNER;
+    for (gsize i = 0; i < d->n; i++) {
         const TiffEntry *entry = &d->entries[i];
-        if (!entry->good && !is_made_anew(entry->tag)) {
-            g_string_append_printf(loss, "%swhose damaged tag %u is left out", loss->len ? ", " : "",
-                                   entry->tag);
-            *damaged = TRUE;
+        if (entry->tag == TAG_SUB_IFDS && !entry->good) {
+            lose_damaged(entry, loss, damaged);
+        } else if (strip) {
+            continue;
+        } else if (!entry->good && !is_made_anew(entry->tag)) {
+            lose_damaged(entry, loss, damaged);
+        } else if (entry->good && is_directory(entry) && !is_made_anew(entry->tag)) {
+            inner_losses(file, entry, 1, &most, loss, damaged);
         } else if (entry->tag == TAG_OLD_JPEG_OFFSET) {
             g_string_append_printf(loss, "%swhose embedded JPEG (tag 513) is left out",
                                    loss->len ? ", " : "");
@@ -185,6 +216,10 @@ static gboolean copy_entries(const TiffFile *file, const TiffDirectory *d, const
 /* A directory without pixels, and what is in it. */
 static gboolean copy_directory(const TiffFile *file, const TiffEntry *entry, const TiffEntriesTurn *how,
                                TiffOutput *output, guint depth, GArray *entries, GError **error) {
+    if (++output->inner > MOST_INNER)
+        return fault(error, STATUS_FAILED,
+                     "is damaged, as a page has more than %d directories of tags: restore it from a copy",
+                     MOST_INNER);
     guint64 *at = tiff_entry_numbers(file, entry, error), placed;
     TiffDirectory *d = at ? tiff_directory_read(file, *at, error) : NULL;
     g_free(at);
@@ -281,6 +316,7 @@ static void add_blocks(const TiffFile *file, const TiffDirectory *d, const TiffE
 GArray *tiff_entries_turned(const TiffFile *file, const TiffDirectory *d, const TiffEntriesTurn *how,
                             TiffOutput *output, GError **error) {
     GArray *entries = tiff_new_entries();
+    output->inner = 0;
     gboolean good = copy_entries(file, d, how, output, 0, entries, error);
     if (good && how->turn != TT_NONE && !how->strip)
         good = tiff_geo_turn(file, d, how->turn, how->width, how->height, entries, error);

@@ -27,7 +27,8 @@ typedef struct {
 int tiff_entries_orientation(const TiffFile *file, const TiffDirectory *directory);
 
 /* Adds what a copy would lose, as "whose ...". *damaged: that is damage. */
-void tiff_entries_losses(const TiffDirectory *directory, gboolean strip, GString *loss, gboolean *damaged);
+void tiff_entries_losses(const TiffFile *file, const TiffDirectory *directory, gboolean strip, GString *loss,
+                         gboolean *damaged);
 
 /* The entries of the turned directory, without SubIFDs. Directories of EXIF and GPS are written to output. */
 GArray *tiff_entries_turned(const TiffFile *file, const TiffDirectory *directory, const TiffEntriesTurn *how,

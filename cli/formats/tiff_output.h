@@ -11,6 +11,7 @@ typedef struct {
     TiffFile file; /* its order of bytes, and whether it is a BigTIFF */
     guint64 end;
     guint64 link; /* where the offset of the next directory is to be written */
+    guint inner;  /* directories without pixels that the present page has so far */
     GArray
         *written; /* of TiffWritten: what reading back must find, the caller's to free; NULL if nobody will */
 } TiffOutput;

@@ -167,7 +167,8 @@ const char *tiff_picture_refusal(const TiffPicture *p) {
     if (p->predictor < 1 || p->predictor > 3)
         return "has an unknown predictor: convert it first";
     if (p->predictor != 1 && p->units_across * p->units_down > 1)
-        return "has colour at a lower resolution and a predictor, which no two programs combine alike: convert "
+        return "has colour at a lower resolution and a predictor, which no two programs combine alike: "
+               "convert "
                "it first";
     /* Either side may become the rows of turned tiles. */
     if (p->tiled && (p->step_bits * p->block_width % 8 || p->step_bits * p->block_height % 8))

@@ -481,6 +481,39 @@ class Damage(TiffTest):
         tags = {256: (LONG, [32]), 257: (LONG, [32]), 258: (SHORT, [8] * 3), 262: (SHORT, [6]), 277: (SHORT, [3]), 317: (SHORT, [2]), 530: (SHORT, [2, 2])}
         self.refused(tiffs.write([Page({**tags, 259: (SHORT, [8])}, [zlib.compress(random.Random(1).randbytes(1536))])]), "predictor")
 
+    def test_damaged_tags_are_told_and_never_lost_in_place(self):
+        """Of the page, of its EXIF and what is in that, and the one that says where SubIFDs are."""
+        rows = samples(16, 16, 3, 8)
+        inner = Page({33434: (RATIONAL, [1, 100]), 37500: (UNDEFINED, bytes(range(100)))})
+        deeper = Page({33434: (RATIONAL, [1, 100])}, nested={40965: [Page({1: (2, b"R98\0"), 37500: (UNDEFINED, bytes(100))})]})
+        for page, tag, kind, count in ((picture(rows, 8, extra={37500: (UNDEFINED, bytes(100))}), 37500, UNDEFINED, 100),
+                                       (picture(rows, 8, nested={34665: [inner]}), 37500, UNDEFINED, 100),
+                                       (picture(rows, 8, nested={34665: [deeper]}), 37500, UNDEFINED, 100),
+                                       (picture(rows, 8, nested={330: [picture(rows, 8), picture(rows, 8)]}), 330, LONG, 2)):
+            for kinds, counts in ((kind, 1 << 20), (99, count)):  # it reaches past the end; it is of no known type
+                data = bytearray(tiffs.write([page]))
+                at = bytes(data).index(struct.pack("<HHI", tag, kind, count))
+                data[at:at + 8] = struct.pack("<HHI", tag, kinds, counts)
+                self.write("in.tif", bytes(data))
+                self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=(f"damaged tag {tag}",))
+                self.assertEqual(self.read("in.tif"), bytes(data))
+                result = self.run_command("--rotate", "90", "--overwrite", "-o", "out.tif", "in.tif")
+                self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
+                self.assertIn(f"damaged tag {tag}".encode(), result.stderr)
+
+    def test_directories_that_hold_more_and_more(self):
+        """Each of three levels names the next one so often that copying all would never end."""
+        data = bytearray(tiffs.write([picture(samples(16, 16, 1, 8), 8, extra={34665: (LONG, [1])})]))
+        below = len(data)
+        data += struct.pack("<HHHIII", 1, 40000, SHORT, 1, 7, 0)
+        for _ in range(3):
+            level = len(data)
+            data += struct.pack("<H", 300) + b"".join(struct.pack("<HHII", 30000 + i, IFD, 1, below) for i in range(300)) + bytes(4)
+            below = level
+        at = bytes(data).index(struct.pack("<HHI", 34665, LONG, 1))
+        data[at + 8:at + 12] = struct.pack("<I", below)
+        self.refused(bytes(data), "directories of tags")
+
     def test_losses_are_told_and_never_in_place(self):
         self.put("in.tif", picture(samples(16, 16, 3, 8), 8, extra={37724: (UNDEFINED, b"Adobe Photoshop Document Data Block\0" + bytes(20))}))
         self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("layers",))
