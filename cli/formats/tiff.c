@@ -251,12 +251,15 @@ static const char *refusal_of(const TiffReader *r, const Page *page) {
     for (gsize i = 0; i < G_N_ELEMENTS(private_formats) && !refusal; i++)
         if (tiff_directory_find(page->directory, private_formats[i].tag))
             refusal = private_formats[i].refusal;
+    if (!refusal && !page->has_pixels &&
+        (tiff_directory_find(page->directory, TAG_STRIP_OFFSETS) ||
+         tiff_directory_find(page->directory, TAG_TILE_OFFSETS)))
+        return "has pixels whose width or height is not stated, and which would be lost: restore it from a copy";
     if (refusal || !page->has_pixels)
         return refusal;
-    if (page->turn == TT_NONE)
-        return NULL;
-    if (!refusal)
-        refusal = tiff_picture_refusal(&page->from);
+    if (page->turn == TT_NONE) /* its tables lie anywhere in the file */
+        return page->from.compression == PACKED_OLD_JPEG ? tiff_picture_refusal(&page->from) : NULL;
+    refusal = tiff_picture_refusal(&page->from);
     if (!refusal && page->from.compression != PACKED_JPEG)
         refusal = tiff_codec_refusal(&r->file, &page->from);
     if (!refusal && page->from.compression != PACKED_NONE && tiff_block_bytes(&page->from, 0) > 2000000000u)

@@ -192,10 +192,11 @@ static void turn_values(const TiffFile *file, TiffEntry *entry, guint8 *data, co
             entry->count = turn_photoshop(data, size, swap);
         break;
     case TAG_YCBCR_SUBSAMPLING:
-        if (swap && entry->type == TYPE_SHORT && entry->count == 2) {
-            guint64 across = tiff_number(file, data, 2);
-            tiff_put_number(file, data, 2, tiff_number(file, data + 2, 2));
-            tiff_put_number(file, data + 2, 2, across);
+        if (swap && entry->count >= 2) {
+            gsize bytes = tiff_type_size(entry->type);
+            guint64 across = tiff_number(file, data, bytes);
+            tiff_put_number(file, data, bytes, tiff_number(file, data + bytes, bytes));
+            tiff_put_number(file, data + bytes, bytes, across);
         }
         break;
     case TAG_DESCRIPTION:

@@ -130,7 +130,7 @@ class Pixels(TiffTest):
                                 for y in range(len(colour)) for x in range(len(colour[0])))
 
             tags = {256: (LONG, [wide * across]), 257: (LONG, [high * down]), 258: (SHORT, [8] * 3), 259: (SHORT, [1]), 262: (SHORT, [6]),
-                    277: (SHORT, [3]), 530: (SHORT, [across, down])}
+                    277: (SHORT, [3]), 530: (SHORT if down == 2 else LONG, [across, down])}
             self.put("in.tif", Page(tags, [data(luma, colour, across, down)]))
             for orientation in ARGUMENTS:
                 page, = self.turned(orientation)
@@ -470,6 +470,15 @@ class Damage(TiffTest):
                             ({258: (SHORT, [8, 8, 7])}, "different sizes"), ({50706: (1, [1, 4, 0, 0])}, "raw"), ({262: (SHORT, [32803])}, "raw"),
                             ({32997: (LONG, [4])}, "volume"), ({33629: (LONG, [4])}, "MetaMorph"), ({34412: (1, bytes(9))}, "LSM")):
             self.refused(tiffs.write([picture(rows, 8, extra=extra)]), says)
+
+    def test_pages_that_stay_beside_others_that_turn(self):
+        """What says where their pixels and their tables are must not be lost, nor point to nothing."""
+        rows = samples(16, 16, 3, 8)
+        nowhere = picture(rows, 8)
+        del nowhere.tags[256]
+        for page, says in ((picture(rows, 8, extra={259: (SHORT, [6]), 262: (SHORT, [6]), 519: (LONG, [8, 80, 160])}), "old way"), (nowhere, "not stated")):
+            for pages in ([picture(rows, 8, extra={274: (SHORT, [6])}), page], [picture(rows, 8, extra={274: (SHORT, [6])}, nested={330: [page]})]):
+                self.refused(tiffs.write(pages), says, arguments=("--auto-orient",))
 
     def test_tiles_whose_turned_rows_would_end_within_a_byte(self):
         for bits, tile in ((1, (16, 12)), (1, (12, 16)), (2, (16, 10))):
