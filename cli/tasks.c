@@ -14,7 +14,6 @@
 #include <json-glib/json-glib.h>
 
 #include "inputs.h"
-#include "places.h"
 #include "report.h"
 #include "say.h"
 
@@ -210,10 +209,23 @@ static char *real_name(const char *path) {
     return copy;
 }
 
+/* The path without links in its folders. It stays the same when those that are still to be made are made,
+ * which other tasks may do at any moment. */
 static char *place_of(const char *path) {
-    Folders *folders = folders_new();
-    char *place = place_of_name(folders, path);
-    folders_free(folders);
+    char *folder = g_path_get_dirname(path), *rest = g_path_get_basename(path), *real;
+    while (!(real = realpath(folder, NULL)) && strcmp(folder, ".") && strcmp(folder, "/")) {
+        char *name = g_path_get_basename(folder), *longer = g_build_filename(name, rest, NULL),
+             *above = g_path_get_dirname(folder);
+        g_free(name);
+        g_free(rest);
+        g_free(folder);
+        rest = longer;
+        folder = above;
+    }
+    char *place = g_canonicalize_filename(rest, real ? real : "/");
+    free(real);
+    g_free(folder);
+    g_free(rest);
     return place;
 }
 

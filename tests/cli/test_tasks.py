@@ -6,6 +6,7 @@ usage: test_tasks.py IMGTRANSPOSE
 import base64
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -182,6 +183,22 @@ class Service(TaskTest):
         service.stdin.close()
         self.assertEqual(json.loads(service.stdout.readline())["turned"], 20)
         self.assertEqual(service.wait(timeout=60), 1)
+
+    def test_order_where_a_folder_appears_meanwhile(self):
+        os.makedirs(self.path("sub"))
+        os.mkfifo(self.path("sub/p.pgm"))
+        service = self.start("-j", "2", "-d", "out")
+        service.stdin.write(b'{"op":"rot90","in":"sub/p.pgm"}\n')
+        with open(self.path("sub/p.pgm"), "wb") as pipe:  # waits until the first task has begun
+            os.makedirs(self.path("out/sub"))
+            service.stdin.write(b'{"op":"rot90","in":"out/sub/p.pgm","out":"out/twice.pgm"}\n')
+            self.assertEqual(select.select([service.stdout], [], [], 0.5)[0], [])
+            pipe.write(pgm(b"p"))
+        answers = [json.loads(service.stdout.readline()) for _ in range(2)]
+        self.assertEqual([(answer["line"], answer["status"]) for answer in answers], [(1, "turned"), (2, "turned")])
+        service.stdin.close()
+        self.assertEqual(service.wait(), 0)
+        self.assertEqual(self.read("out/twice.pgm"), pgm(b"p")[:-6] + pgm(b"p")[:-7:-1])
 
     def test_signals_end_a_service_that_waits(self):
         for number in (signal.SIGINT, signal.SIGTERM):
