@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Intents and their ends, by the name of the output.
+ * Intents and their ends, by the name of the output, and by what tells a turned file from others: the same
+ * file can have another name in another folder, or be spelled otherwise.
  */
 #define _GNU_SOURCE
 #include "journal.h"
@@ -34,11 +35,21 @@ typedef struct {
 struct Journal {
     char *path; /* for messages */
     GHashTable *entries;
+    GHashTable *turned; /* entries by the marks of turned files */
 };
 
 static void free_entry(gpointer data) {
     g_free(((Entry *)data)->sha256);
     g_free(data);
+}
+
+static guint hash_mark(gconstpointer mark) {
+    const Mark *m = mark;
+    return g_int64_hash(&m->inode) ^ g_int64_hash(&m->modified_ns);
+}
+
+static gboolean same_mark(gconstpointer a, gconstpointer b) {
+    return !memcmp(a, b, sizeof(Mark));
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
@@ -63,12 +74,13 @@ static Entry *entry_of(Journal *journal, JsonObject *object) {
     return entry;
 }
 
-static void note_intent(Entry *entry, JsonObject *object) {
+static void note_intent(Journal *journal, Entry *entry, JsonObject *object) {
     g_free(entry->sha256);
     *entry = (Entry){.intended = TRUE, .sha256 = g_strdup(text(object, "sha256"))};
     entry->turned = (Mark){number(object, "inode"), number(object, "size"), number(object, "modified_ns")};
     entry->original = (Mark){number(object, "original_inode"), number(object, "original_size"),
                              number(object, "original_modified_ns")};
+    g_hash_table_insert(journal->turned, g_memdup2(&entry->turned, sizeof(Mark)), entry);
 }
 
 static void note_file(Entry *entry, JsonObject *object) {
@@ -88,7 +100,7 @@ static void note_line(Journal *journal, JsonObject *object) {
         tt_orientation_parse(text(object, "operation"), &operation) || !(entry = entry_of(journal, object)))
         return;
     if (*event == 'i')
-        note_intent(entry, object);
+        note_intent(journal, entry, object);
     else
         note_file(entry, object);
     entry->operation = operation;
@@ -115,6 +127,7 @@ Journal *journal_read(const char *path, GError **error) {
     Journal *journal = g_new0(Journal, 1);
     journal->path = g_strdup(path);
     journal->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_entry);
+    journal->turned = g_hash_table_new_full(hash_mark, same_mark, g_free, NULL);
     FILE *file = fopen(path, "re");
     gboolean good =
         file ? read_lines(journal, file, error) : errno == ENOENT || system_fault(error, "read it", errno);
@@ -128,6 +141,7 @@ Journal *journal_read(const char *path, GError **error) {
 }
 
 void journal_free(Journal *journal) {
+    g_hash_table_unref(journal->turned);
     g_hash_table_unref(journal->entries);
     g_free(journal->path);
     g_free(journal);
@@ -135,9 +149,27 @@ void journal_free(Journal *journal) {
 
 /* ---- Comparing with the disk -------------------------------------------------------------------------- */
 
+static Mark mark_of(const struct stat *info) {
+    return (Mark){(gint64)info->st_ino, (gint64)info->st_size, report_time(&info->st_mtim)};
+}
+
 static gboolean is_marked(const struct stat *info, const Mark *mark) {
-    return (gint64)info->st_ino == mark->inode && (gint64)info->st_size == mark->size &&
-           report_time(&info->st_mtim) == mark->modified_ns;
+    Mark own = mark_of(info);
+    return same_mark(&own, mark);
+}
+
+/* A file that is to be replaced is known as what it is, before its name counts. */
+static const Entry *find_entry(const Journal *journal, const Task *task, gboolean in_place,
+                               const struct stat *info) {
+    Mark own = mark_of(info);
+    const Entry *turned = in_place ? g_hash_table_lookup(journal->turned, &own) : NULL;
+    return turned && is_marked(info, &turned->turned) ? turned
+                                                      : g_hash_table_lookup(journal->entries, task->output);
+}
+
+/* Bare pixels with the original's times: who copies the original back over its turn leaves no trace. */
+static gboolean is_alike(const Mark *turned, const Mark *original) {
+    return turned->size == original->size && turned->modified_ns == original->modified_ns;
 }
 
 /* Neither a copy of the file to another disk nor a new date makes it another one. */
@@ -152,18 +184,15 @@ static gboolean has_checksum(int fd, const struct stat *info, const Entry *entry
     return sum != NULL;
 }
 
-static gboolean look_in_place(const Journal *journal, const Entry *entry, int input, gboolean *done,
-                              GError **error) {
-    struct stat info;
-    if (fstat(input, &info))
-        return system_fault(error, "look at it", errno);
-    if (!entry->intended || is_marked(&info, &entry->original))
+static gboolean look_in_place(const Journal *journal, const Entry *entry, int input, const struct stat *info,
+                              gboolean *done, GError **error) {
+    if (!entry->intended || is_marked(info, &entry->original))
         return TRUE;
-    if (entry->done && is_marked(&info, &entry->turned)) {
+    if (entry->done && is_marked(info, &entry->turned) && !is_alike(&entry->turned, &entry->original)) {
         *done = TRUE;
         return TRUE;
     }
-    if (!has_checksum(input, &info, entry, done, error))
+    if (!has_checksum(input, info, entry, done, error))
         return FALSE;
     return *done ||
            fault(
@@ -173,21 +202,26 @@ static gboolean look_in_place(const Journal *journal, const Entry *entry, int in
                journal->path);
 }
 
-static void look_at_output(const Entry *entry, const Task *task, int input, gboolean *done) {
-    struct stat before, after;
-    *done = entry->done && !fstat(input, &before) && !stat(task->output, &after) &&
-            before.st_size == entry->bytes_in && after.st_size == entry->bytes_out;
+static gboolean has_output(const Entry *entry, const Task *task, const struct stat *before) {
+    struct stat after;
+    return entry->done && !stat(task->output, &after) && before->st_size == entry->bytes_in &&
+           after.st_size == entry->bytes_out;
 }
 
 gboolean journal_look_up(const Journal *journal, const Task *task, TtOrientation operation, gboolean in_place,
                          int input, gboolean *done, GError **error) {
-    const Entry *entry = journal ? g_hash_table_lookup(journal->entries, task->output) : NULL;
+    struct stat info;
     *done = FALSE;
+    if (!journal)
+        return TRUE;
+    if (fstat(input, &info)) /* a pipe, which nothing is known of */
+        return !in_place || system_fault(error, "look at it", errno);
+    const Entry *entry = find_entry(journal, task, in_place, &info);
     if (!entry)
         return TRUE;
     if (!in_place)
-        look_at_output(entry, task, input, done);
-    else if (!look_in_place(journal, entry, input, done, error))
+        *done = has_output(entry, task, &info);
+    else if (!look_in_place(journal, entry, input, &info, done, error))
         return FALSE;
     return !*done || entry->operation == operation ||
            fault(error, STATUS_FAILED,

@@ -61,7 +61,7 @@ class CommandTest(unittest.TestCase):
             return file.read()
 
     def run_command(self, *arguments, command=COMMAND, **options):
-        return subprocess.run([command, *arguments], capture_output=True, cwd=self.folder, timeout=120, **options)
+        return subprocess.run([command, *arguments], capture_output=True, timeout=120, **{"cwd": self.folder, **options})
 
     def succeeds(self, *arguments, **options):
         """And says nothing, but for the summary of several files."""

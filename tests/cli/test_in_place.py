@@ -160,6 +160,26 @@ class Journal(InPlaceTest):
         self.succeeds(*self.resume, "a.pgm")
         self.assertEqual(self.read("a.pgm"), AFTER)
 
+    def test_done_is_done_by_whatever_name(self):
+        os.mkdir(self.path("sub"))
+        self.write("sub/a.pgm", BEFORE)
+        self.succeeds(*IN_PLACE, "--resume", "../report", "a.pgm", cwd=self.path("sub"))
+        names = ["sub/a.pgm", "./sub/a.pgm", self.path("sub/a.pgm"), "sub//a.pgm"]
+        for arguments in (*([name] for name in names), ["-r", "sub"]):
+            self.succeeds(*self.resume, *arguments)
+            self.assertEqual((self.read("sub/a.pgm"), self.last()["status"]), (AFTER, "skipped"), arguments)
+
+    def test_an_original_that_was_copied_back(self):
+        """Over its turn, which kept its size and its date."""
+        self.succeeds(*self.resume, "-p", "a.pgm")
+        self.succeeds(*self.resume, "-p", "a.pgm")
+        self.assertEqual(self.last()["status"], "skipped")
+        before = self.info("a.pgm")
+        with open(self.path("a.pgm"), "r+b") as file:
+            file.write(BEFORE)
+        os.utime(self.path("a.pgm"), ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.fails(1, *self.resume, "-p", "a.pgm", says=("a.pgm: ", "neither"))
+
     def until_the_intent(self, keep):
         """The report of a run that died after it, and the disk with or without the renaming."""
         self.succeeds(*self.resume, "--backup", "~", "a.pgm")
