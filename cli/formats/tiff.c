@@ -254,7 +254,8 @@ static const char *refusal_of(const TiffReader *r, const Page *page) {
     if (!refusal && !page->has_pixels &&
         (tiff_directory_find(page->directory, TAG_STRIP_OFFSETS) ||
          tiff_directory_find(page->directory, TAG_TILE_OFFSETS)))
-        return "has pixels whose width or height is not stated, and which would be lost: restore it from a copy";
+        return "has pixels whose width or height is not stated, and which would be lost: restore it from a "
+               "copy";
     if (refusal || !page->has_pixels)
         return refusal;
     if (page->turn == TT_NONE) /* its tables lie anywhere in the file */
@@ -325,6 +326,28 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
         decide_page(r, page->nested->pdata[i], sum);
 }
 
+/* How many pages from `first` on are small and turned at once, and what memory that takes. */
+static guint count_small(const TiffReader *r, guint first, guint64 *bytes) {
+    guint n = 0;
+    *bytes = 0;
+    for (; first + n < r->pages->len && n < AT_ONCE; n++) {
+        const Page *page = r->pages->pdata[first + n];
+        guint64 size = page->has_pixels ? 3 * tiff_picture_bytes(&page->from) : 0;
+        if (!page->has_pixels || size > 3 * SMALL || *bytes + size > r->memory)
+            break;
+        *bytes += size;
+    }
+    return n;
+}
+
+static gsize memory_of_small(const TiffReader *r) {
+    guint64 bytes, most = 0;
+    for (guint i = 0, n; i < r->pages->len; i += MAX(n, 1))
+        if ((n = count_small(r, i, &bytes)) > 1)
+            most = MAX(most, bytes);
+    return (gsize)most;
+}
+
 static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     Sum sum = {0};
@@ -341,7 +364,7 @@ static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GE
         }
     for (guint i = 0; i < r->pages->len; i++)
         sum.memory = MAX(sum.memory, ((Page *)r->pages->pdata[i])->memory);
-    reader->own_memory = sum.memory;
+    reader->own_memory = MAX(sum.memory, memory_of_small(r));
     guint64 beside = r->file.size - MIN(r->file.size, sum.packed);
     r->big = r->file.big || beside + sum.least > G_MAXUINT32 - (1 << 20);
     if (r->loss->len) {
@@ -390,15 +413,8 @@ static void prepare_item(gsize i, gpointer data) {
 
 /* Turns small pages from `first` on, several at once, into memory; returns the first that was not. */
 static guint prepare(TiffReader *r, guint first) {
-    guint n = 0;
-    guint64 bytes = 0;
-    for (; first + n < r->pages->len && n < AT_ONCE; n++) {
-        const Page *page = r->pages->pdata[first + n];
-        guint64 size = page->has_pixels ? 3 * tiff_picture_bytes(&page->from) : 0;
-        if (!page->has_pixels || size > 3 * SMALL || bytes + size > r->memory)
-            break;
-        bytes += size;
-    }
+    guint64 bytes;
+    guint n = count_small(r, first, &bytes);
     if (n < 2)
         return first + 1;
     each(r->options->cores, n, prepare_item, &(Batch){r, first});
