@@ -53,6 +53,7 @@ typedef struct {
     const Options *options;
     GPtrArray *pages;
     GHashTable *seen; /* offsets of directories */
+    guint64 blocks;   /* of all pages */
     TiffDecoders *decoders;
     gsize memory;
     GString *loss;
@@ -107,6 +108,14 @@ static gboolean read_nested(TiffReader *r, Page *page, guint depth, GError **err
     return good;
 }
 
+/* Pages that all name one table of blocks would take many times the file's size of memory. */
+static gboolean count_blocks(TiffReader *r, const Page *page, GError **error) {
+    r->blocks += page->from.blocks;
+    return r->blocks <= r->file.size ||
+           fault(error, STATUS_FAILED,
+                 "is damaged, as its pages claim more than it can hold: restore it from a copy");
+}
+
 static Page *read_page(TiffReader *r, guint64 at, guint depth, GError **error) {
     guint64 *key = g_memdup2(&at, sizeof(at));
     if (!g_hash_table_add(r->seen, key) || depth > DEEPEST || g_hash_table_size(r->seen) > MOST_DIRECTORIES) {
@@ -123,7 +132,8 @@ static Page *read_page(TiffReader *r, guint64 at, guint depth, GError **error) {
     const TiffEntry *tables = tiff_directory_find(directory, TAG_JPEG_TABLES);
     if (tables && (page->tables.data = tiff_entry_data(&r->file, tables, NULL)))
         page->tables.size = tiff_entry_size(tables);
-    if ((!page->has_pixels || tiff_picture_read(&r->file, directory, &page->from, error)) &&
+    if ((!page->has_pixels ||
+         (tiff_picture_read(&r->file, directory, &page->from, error) && count_blocks(r, page, error))) &&
         read_nested(r, page, depth, error))
         return page;
     page_free(page);

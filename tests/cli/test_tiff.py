@@ -510,6 +510,20 @@ class Damage(TiffTest):
                 self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1))
                 self.assertIn(f"damaged tag {tag}".encode(), result.stderr)
 
+    def test_pages_that_share_one_table(self):
+        """A table of strips takes twice its size in memory, for each page that names it."""
+        rows, pages = 2000, 40
+        data = bytearray(b"II*\0" + bytes(4)) + struct.pack("<2000I", *[8] * rows)
+        link = 4
+        for _ in range(pages):
+            data[link:link + 4] = struct.pack("<I", len(data))
+            entries = ((256, LONG, 1, 1), (257, LONG, 1, rows), (258, SHORT, 1, 8), (259, SHORT, 1, 1), (262, SHORT, 1, 1), (273, LONG, rows, 8),
+                       (277, SHORT, 1, 1), (278, LONG, 1, 1), (279, LONG, rows, 8))
+            data += struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries)
+            link = len(data)
+            data += bytes(4)
+        self.refused(bytes(data), "claim more")
+
     def test_directories_that_hold_more_and_more(self):
         """Each of three levels names the next one so often that copying all would never end."""
         data = bytearray(tiffs.write([picture(samples(16, 16, 1, 8), 8, extra={34665: (LONG, [1])})]))
