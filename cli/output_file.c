@@ -114,6 +114,23 @@ gboolean output_file_dress(OutputFile *output, const char *like, const struct st
 
 /* ---- The name ----------------------------------------------------------------------------------------- */
 
+static gboolean lacks_links(int number) {
+    return number == EPERM || number == EOPNOTSUPP || number == ENOSYS || number == EMLINK;
+}
+
+/* Replaces an empty file that takes the name first, if it is free. */
+static int move_onto_placeholder(const OutputFile *output) {
+    int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    int status = rename(output->temporary, output->path), number = errno;
+    if (status)
+        unlink(output->path);
+    errno = number;
+    return status;
+}
+
 static int move_into_place(const OutputFile *output, gboolean replace) {
     if (replace)
         return rename(output->temporary, output->path);
@@ -121,10 +138,11 @@ static int move_into_place(const OutputFile *output, gboolean replace) {
     if (!status || (errno != EINVAL && errno != ENOSYS))
         return status;
     /* A file system without that: a link does not replace either. */
-    if (link(output->temporary, output->path))
-        return -1;
-    unlink(output->temporary);
-    return 0;
+    if (!link(output->temporary, output->path)) {
+        unlink(output->temporary);
+        return 0;
+    }
+    return lacks_links(errno) ? move_onto_placeholder(output) : -1;
 }
 
 /* The name itself must survive a power cut too. File systems that cannot sync a folder say EINVAL, and a
@@ -187,7 +205,7 @@ static gboolean back_up(const char *path, const Commit *commit, GError **error) 
         return TRUE;
     if (errno == EEXIST)
         return fault(error, STATUS_FAILED, "%s exists: name another suffix, or move it away", commit->backup);
-    if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
+    if (lacks_links(errno))
         return back_up_by_copy(path, commit, error);
     return system_fault(error, "keep the original under its backup's name", errno);
 }

@@ -6,10 +6,12 @@
  *     MEDDLE_APPEAR   create the file of this name just before an output gets its permissions
  *     MEDDLE_BLIND    files are there (for access alone) by names with other capitals, too
  *     MEDDLE_TOUCH    append a byte to the file of this name at the same moment
+ *     MEDDLE_SIMPLE   the file system has neither links nor a renaming that replaces nothing
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,6 +26,8 @@
 EXPORT int fsync(int fd);
 EXPORT int fchmod(int fd, mode_t mode);
 EXPORT int access(const char *path, int mode);
+EXPORT int link(const char *from, const char *to);
+EXPORT int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags);
 
 EXPORT int fsync(int fd) {
     struct stat info;
@@ -70,4 +74,19 @@ static int is_there(const char *path) {
 EXPORT int access(const char *path, int mode) {
     int status = ((int (*)(const char *, int))dlsym(RTLD_NEXT, "access"))(path, mode);
     return status && getenv("MEDDLE_BLIND") && is_there(path) ? 0 : status;
+}
+
+EXPORT int link(const char *from, const char *to) {
+    if (!getenv("MEDDLE_SIMPLE"))
+        return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link"))(from, to);
+    errno = EPERM;
+    return -1;
+}
+
+EXPORT int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    if (!getenv("MEDDLE_SIMPLE"))
+        return ((int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2"))(
+            from_folder, from, to_folder, to, flags);
+    errno = EINVAL;
+    return -1;
 }

@@ -498,6 +498,20 @@ class NothingLost(CommandTest):
                    env=self.meddled(MEDDLE_APPEAR=self.path("out.png")))
         self.assertEqual((self.files(), self.read("out.png")), (["in.png", "out.png"], b"!"))
 
+    def test_a_simple_file_system(self):
+        """As many a mounted share is: outputs get their names there too, and none that is taken."""
+        before = open(self.big("in.png"), "rb").read()
+        simple = self.meddled(MEDDLE_SIMPLE="1")
+        self.succeeds("--rotate", "90", "-o", "out.png", "in.png", env=simple)
+        self.succeeds("--rotate", "90", "-o", "same.png", "in.png")
+        self.assertEqual(self.read("out.png"), self.read("same.png"))
+        self.fails(1, "--rotate", "90", "-o", "new.png", "in.png", says=("new.png", "exists"),
+                   env={**simple, "MEDDLE_APPEAR": self.path("new.png")})
+        self.assertEqual(self.read("new.png"), b"!")
+        self.succeeds("--rotate", "90", "--in-place", "--backup", "~", "in.png", env=simple)
+        self.assertEqual((self.read("in.png~"), self.read("in.png")), (before, self.read("out.png")))
+        self.assertEqual(self.files(), ["in.png", "in.png~", "new.png", "out.png", "same.png"])
+
     def test_an_original_that_changes_meanwhile_stays(self):
         before = open(self.big("in.png"), "rb").read()
         run = subprocess.Popen([COMMAND, "--rotate", "90", "--in-place", "in.png"], cwd=self.folder,
