@@ -70,10 +70,16 @@ static void read_header(j_decompress_ptr from, const TiffTables *tables, const g
     jpeg_read_header(from, TRUE);
 }
 
+/* Which one it is, nobody has checked before its scan. */
+static const JQUANT_TBL *table_of(j_decompress_ptr from, const jpeg_component_info *component) {
+    int n = component->quant_tbl_no;
+    return n >= 0 && n < NUM_QUANT_TBLS ? from->quant_tbl_ptrs[n] : NULL;
+}
+
 static gboolean same_tables(j_decompress_ptr a, j_decompress_ptr b) {
     for (int i = 0; i < a->num_components; i++) {
         const jpeg_component_info *p = &a->comp_info[i], *q = &b->comp_info[i];
-        const JQUANT_TBL *s = a->quant_tbl_ptrs[p->quant_tbl_no], *t = b->quant_tbl_ptrs[q->quant_tbl_no];
+        const JQUANT_TBL *s = table_of(a, p), *t = table_of(b, q);
         if (p->h_samp_factor != q->h_samp_factor || p->v_samp_factor != q->v_samp_factor || !s || !t ||
             memcmp(s->quantval, t->quantval, sizeof(s->quantval)))
             return FALSE;
@@ -169,10 +175,18 @@ static gboolean same_code(const JHUFF_TBL *a, const JHUFF_TBL *b) {
                   !memcmp(a->huffval, b->huffval, sizeof(a->huffval)));
 }
 
+/* Errors are those of `from`, but only when `to` is gone. */
 static gboolean is_standard(j_decompress_ptr from) {
-    struct jpeg_compress_struct to;
-    gboolean same = !from->progressive_mode;
-    to.err = from->err;
+    struct jpeg_compress_struct to = {.mem = NULL};
+    JpegErrors errors;
+    volatile gboolean same = !from->progressive_mode;
+    to.err = jpeg_errors_init(&errors);
+    if (setjmp(errors.jump)) {
+        jpeg_destroy_compress(&to);
+        from->err->msg_code = errors.manager.msg_code;
+        from->err->msg_parm = errors.manager.msg_parm;
+        from->err->error_exit((j_common_ptr)from);
+    }
     jpeg_create_compress(&to);
     jpeg_copy_critical_parameters(from, &to);
     for (int i = 0; i < NUM_HUFF_TBLS; i++)

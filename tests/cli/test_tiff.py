@@ -378,6 +378,20 @@ class Jpeg(TiffTest):
                 self.assertEqual(self.decoded(page.blocks[0]), self.decoded(peer.stdout), (options, size, orientation))
                 self.assertLess(len(self.read("out.tif")), len(self.read("in.tif")) * 1.02)
 
+    @needs("cjpeg")
+    def test_tables_that_are_not_there(self):
+        """A component that names a table of quantisation which no JPEG can have, in the first strip or another."""
+        jpeg = self.jpeg(64, 48)
+        for number, bad in itertools.product((3, 4, 134, 255), (0, 1)):
+            strips = [bytearray(jpeg), bytearray(jpeg)]
+            strips[bad][jpeg.index(b"\xff\xc0") + 2 + 8 + 2] = number
+            page = self.page(64, 96, b"")
+            page.tags[278], page.blocks = (SHORT, [48]), [bytes(strip) for strip in strips]
+            self.put("in.tif", page)
+            before = self.read("in.tif")
+            self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("in.tif: ",))
+            self.assertEqual((self.files(), self.read("in.tif")), (["in.tif"], before))
+
     @needs("cjpeg", "djpeg")
     def test_by_the_tag(self):
         jpeg = self.jpeg(70, 53)
