@@ -311,6 +311,14 @@ typedef struct {
     gboolean damaged;
 } Sum;
 
+/* What comes next behind a SubIFD, unless it is reached in another way; no page is behind the file's end. */
+static void lose_chain(TiffReader *r, guint64 next) {
+    if (next && next < r->file.size && !g_hash_table_contains(r->seen, &next) &&
+        !strstr(r->loss->str, "nested"))
+        g_string_append_printf(r->loss, "%swhose page behind a nested one is left out",
+                               r->loss->len ? ", " : "");
+}
+
 static void decide_page(TiffReader *r, Page *page, Sum *sum) {
     const TiffPicture *p = &page->from;
     page->tag_used = !r->options->stored && page->tag != TT_NONE;
@@ -332,8 +340,11 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
         sum->least += p->compression == PACKED_NONE ? MAX(packed, tiff_picture_bytes(p) + p->blocks)
                                                     : packed + packed / 4;
     }
-    for (guint i = 0; i < page->nested->len; i++)
-        decide_page(r, page->nested->pdata[i], sum);
+    for (guint i = 0; i < page->nested->len; i++) {
+        Page *nested = page->nested->pdata[i];
+        lose_chain(r, nested->directory->next);
+        decide_page(r, nested, sum);
+    }
 }
 
 /* How many pages from `first` on are small and turned at once, and what memory that takes. */

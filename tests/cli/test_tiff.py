@@ -538,6 +538,25 @@ class Damage(TiffTest):
             data += bytes(4)
         self.refused(bytes(data), "claim more")
 
+    def test_a_page_behind_a_nested_one(self):
+        """Few readers look for it there. If the page's own list has it as well, nothing is lost."""
+        rows = samples(16, 16, 3, 8)
+        for listed in (False, True):
+            nested = [picture(samples(8, 8, 3, 8), 8), picture(samples(8, 8, 3, 8, 2), 8)]
+            data = bytearray(tiffs.write([picture(rows, 8, nested={330: nested})]))
+            entry, at = bytes(data).index(struct.pack("<HHI", 330, LONG, 2)), tiffs.read(bytes(data))[0].tags[330][1]
+            link = at[0] + 2 + 12 * struct.unpack_from("<H", data, at[0])[0]
+            struct.pack_into("<I", data, link, at[1])
+            if not listed:
+                struct.pack_into("<II", data, entry + 4, 1, at[0])
+            self.write("in.tif", bytes(data))
+            if listed:
+                self.succeeds("--rotate", "90", "--in-place", "in.tif")
+                self.assertEqual(len(self.get("in.tif")[0].nested[330]), 2)
+            else:
+                self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("behind a nested one",))
+                self.assertEqual(self.read("in.tif"), bytes(data))
+
     def test_directories_that_hold_more_and_more(self):
         """Each of three levels names the next one so often that copying all would never end."""
         data = bytearray(tiffs.write([picture(samples(16, 16, 1, 8), 8, extra={34665: (LONG, [1])})]))
