@@ -111,6 +111,9 @@ static void inner_losses(const TiffFile *file, const TiffEntry *at, guint depth,
     for (gsize i = 0; d && i < d->n; i++) {
         if (!d->entries[i].good)
             lose_damaged(&d->entries[i], loss, damaged);
+        else if (d->entries[i].tag == TAG_MAKER_NOTE && tiff_entry_size(&d->entries[i]) > 8)
+            g_string_append_printf(loss, "%swhose maker note moves, and may point into the file",
+                                   loss->len ? ", " : "");
         else if (depth < DEEPEST && is_directory(&d->entries[i]))
             inner_losses(file, &d->entries[i], depth + 1, most, loss, damaged);
     }

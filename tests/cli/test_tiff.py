@@ -178,17 +178,24 @@ class Tags(TiffTest):
             self.assertNotIn(tag, page.tags)
 
     def test_exif_and_gps(self):
-        exif = Page({0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, b"maker's own"), 0xa002: (LONG, [43]), 0xa003: (SHORT, [29]),
+        exif = Page({0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, b"its own"), 0xa002: (LONG, [43]), 0xa003: (SHORT, [29]),
                      0x9214: (SHORT, [5, 7, 4, 2])}, nested={40965: [Page({1: (TEXT, b"R98\0")})]})
         gps = Page({0: (1, [2, 2, 0, 0]), 2: (RATIONAL, [50, 1, 4, 1, 0, 1])})
         for order, big in itertools.product("<>", (False, True)):
             self.put("in.tif", picture(samples(43, 29, 1, 8), 8, order, nested={34665: [exif], 34853: [gps]}), order=order, big=big)
             page, = self.turned("rot90")
             inner, = page.nested[34665]
-            self.assertEqual(inner.beside(), {0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, list(b"maker's own")), 0xa002: (SHORT, [29]),
+            self.assertEqual(inner.beside(), {0x829a: (RATIONAL, [1, 60]), 0x927c: (UNDEFINED, list(b"its own")), 0xa002: (SHORT, [29]),
                                               0xa003: (LONG, [43]), 0x9214: (SHORT, [21, 5, 2, 4])})
             self.assertEqual(inner.nested[40965][0].tags[1], (TEXT, list(b"R98\0")))
             self.assertEqual(page.nested[34853][0].tags, {0: (1, [2, 2, 0, 0]), 2: (RATIONAL, [50, 1, 4, 1, 0, 1])})
+
+    def test_a_makers_note_moves(self):
+        """It may count places from the file's start."""
+        exif = Page({0x927c: (UNDEFINED, b"longer than an entry holds")})
+        self.put("in.tif", picture(samples(4, 3, 1, 8), 8, nested={34665: [exif]}))
+        self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("in.tif: ", "maker note"))
+        self.fails(0, "--rotate", "90", "-o", "out.tif", "in.tif", says=("warning: in.tif: ", "maker note"))
 
     def test_place_on_the_page(self):
         extra = {286: (RATIONAL, [1, 2]), 287: (RATIONAL, [3, 4])}
