@@ -205,6 +205,8 @@ class Refusals(unittest.TestCase):
         a = noise((6, 8, 3), "u1")
         self.refused(TypeError, "array: list has neither DLPack nor", [[1, 2]], "rot90")
         self.refused(TypeError, "array: an array of Python objects", np.array([[1, None]]), "rot90")
+        for records in ([("count", "u1"), ("who", "O")], [("pair", [("who", "O", (2,)), ("count", "u2")])]):
+            self.refused(TypeError, "array: an array of Python objects", np.empty((2, 3), records), "rot90")
         self.refused(ValueError, "array: a masked array's mask", np.ma.masked_equal(a, 0), "rot90")
         self.refused(ValueError, "array: strides of (24, 6, 1) bytes leave gaps", a[:, ::2], "rot90")
         self.refused(ValueError, "array: strides of (24, 3, 1) bytes leave gaps", a[..., :2], "rot90")

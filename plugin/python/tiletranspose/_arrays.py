@@ -104,7 +104,7 @@ def stream_handle(stream: Any) -> int:
 def _by_interface(interface: Dict[str, Any], name: str, array: Any, on_gpu: bool, stream: int) -> View:
     kind = interface["typestr"]
     digits = re.match(r"\d+", kind[2:])
-    if kind[1] == "O":
+    if kind[1] == "O" or getattr(getattr(array, "dtype", None), "hasobject", False):  # in a field of records, too
         raise TypeError(f"{name}: an array of Python objects holds references, not pixels")
     if kind[1] == "t" or not digits:
         raise TypeError(f"{name}: its type {kind!r} is not of whole bytes")
