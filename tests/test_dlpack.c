@@ -56,6 +56,8 @@ static void lay_out(Tensor *t, const char *layout, const char *order, const int6
         bool turned = order[k] != 'C' && random_below(&state, 2);
         t->shape[i] = length;
         t->strides[i] = turned ? -distance : distance;
+        if (length == 1 && random_below(&state, 2)) /* means nothing, and producers leave anything there */
+            t->strides[i] = random_below(&state, 2) ? INT64_MIN : INT64_MAX;
         first += turned ? distance * (length - 1) : 0;
         distance *= length;
         if (order[k] == 'H' || order[k] == 'W' || !in_row) {

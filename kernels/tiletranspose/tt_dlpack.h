@@ -153,7 +153,9 @@ static inline TtStatus tt_tensor_axes(const DLTensor *tensor, const char *layout
         if (axis == 4 || found & 1U << axis)
             return tt_tensor_refuse("the layout needs H and W, may have N and C, and nothing twice", why);
         found |= 1U << axis;
-        int64_t length = tensor->shape[i], stride = tensor->strides ? tensor->strides[i] : packed;
+        int64_t length = tensor->shape[i];
+        /* That of a single element is never taken, and may be any number. */
+        int64_t stride = tensor->strides && length != 1 ? tensor->strides[i] : packed;
         if (length < 1)
             return tt_tensor_refuse("the tensor has no pixels", why);
         if (length > most || stride > most || stride < -most || packed > most / length)
