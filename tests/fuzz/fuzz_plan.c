@@ -15,7 +15,15 @@ static size_t take_size(Input *input) {
     return take(input, 1, most[take(input, 0, 3)]);
 }
 
-static void require_piece(const TtImage *shape, TtOrientation o, const TtPlan *plan, size_t i, TtRect *last) {
+/* Both sides of a piece. Rows of packed samples end on whole bytes. */
+static unsigned __int128 bytes_of_piece(const TtImage *shape, TtRect from, TtRect to) {
+    unsigned __int128 pixel = (unsigned __int128)shape->channels * shape->sample_bits;
+    return (from.width * pixel + 7) / 8 * from.height + (to.width * pixel + 7) / 8 * to.height;
+}
+
+static void require_piece(const TtImage *shape, TtOrientation o, const TtPlanOptions *options,
+                          const TtPlan *plan, size_t i, TtRect *last) {
+    size_t limit = options->memory_limit ? options->memory_limit : (size_t)256 << 20;
     size_t across = eight_swaps((int)o) ? shape->height : shape->width;
     size_t down = eight_swaps((int)o) ? shape->width : shape->height;
     TtRect from, to;
@@ -26,6 +34,9 @@ static void require_piece(const TtImage *shape, TtOrientation o, const TtPlan *p
     TtRect there = tt_map_rect(o, shape->width, shape->height, from);
     REQUIRE(there.x == to.x && there.y == to.y && there.width == to.width && there.height == to.height,
             "piece %zu lands elsewhere", i);
+    REQUIRE(bytes_of_piece(shape, from, to) <= limit, "piece %zu takes more than %zu bytes", i, limit);
+    REQUIRE(to.width == across || (!options->whole_rows && shape->sample_bits >= 8),
+            "piece %zu is not of whole rows", i);
     if (i == 0)
         REQUIRE(to.x == 0 && to.y == 0, "the first piece is not the first");
     else if (last->x + last->width < across)
@@ -60,12 +71,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     TtRect last = {0, 0, 0, 0};
     for (size_t i = 0; i < plan.count && i < LOOKED_AT; i++)
-        require_piece(&shape, o, &plan, i, &last);
+        require_piece(&shape, o, &options, &plan, i, &last);
     if (plan.count > 2 * LOOKED_AT) {
         TtRect from;
         tt_plan_piece(&plan, plan.count - LOOKED_AT - 1, &from, &last);
         for (size_t i = plan.count - LOOKED_AT; i < plan.count; i++)
-            require_piece(&shape, o, &plan, i, &last);
+            require_piece(&shape, o, &options, &plan, i, &last);
     }
     return 0;
 }

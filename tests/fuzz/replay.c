@@ -20,11 +20,12 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) {
 
 static void run_all_of(const uint8_t *data, size_t size) {
     uint64_t random = size;
-    uint8_t *copy = malloc(size + 1);
+    uint8_t *copy = malloc(size);
     LLVMFuzzerTestOneInput(data, size);
     for (size_t end = 0; size <= SMALL && end < size; end++) {
-        uint8_t *exact = malloc(end + 1); /* so that a sanitizer sees each byte behind it */
-        memcpy(exact, data, end);
+        uint8_t *exact = malloc(end); /* so that a sanitizer sees each byte behind it */
+        if (end)
+            memcpy(exact, data, end);
         LLVMFuzzerTestOneInput(exact, end);
         free(exact);
     }
@@ -44,7 +45,7 @@ static void run_file(const char *path) {
         perror(path);
         exit(1);
     }
-    uint8_t *data = malloc((size_t)info.st_size + 1);
+    uint8_t *data = malloc((size_t)info.st_size);
     size_t size = fread(data, 1, (size_t)info.st_size, file);
     fclose(file);
     run_all_of(data, size);
