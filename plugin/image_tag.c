@@ -13,8 +13,7 @@
 #include "../cli/formats/orientation_tag.h"
 #include "../cli/formats/text_blocks.h"
 
-/* ---- What it says ---------------------------------------------------------------------------------------
- */
+/* ---- What it says -------------------------------------------------------------------------------------- */
 
 static int tag_of_blob(VipsImage *image, const char *name, int (*orientation)(guint8 *, gsize, gboolean)) {
     const void *data;
@@ -76,8 +75,7 @@ TtOrientation tt_image_tag(VipsImage *in) {
     return best.tag ? (TtOrientation)best.tag : TT_NONE;
 }
 
-/* ---- Its removal ----------------------------------------------------------------------------------------
- */
+/* ---- Its removal --------------------------------------------------------------------------------------- */
 
 /* The blob is shared with other images, so it is a copy that changes. */
 static gboolean reset_blob(VipsImage *image, const char *name,

@@ -3,8 +3,8 @@
  * Turns each picture of a stream of pictures on a GPU, by a CUDA graph: up, turn, down are recorded once and
  * then started with one call a picture.
  *
- *     cc cuda_graph.c $(pkg-config --cflags --libs tiletranspose) -I/usr/local/cuda/include
- * -L/usr/local/cuda/lib64 -lcudart
+ *     CUDA=/usr/local/cuda
+ *     cc cuda_graph.c -I$CUDA/include -L$CUDA/lib64 -lcudart $(pkg-config --cflags --libs tiletranspose)
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
  *
  * Decodes a JPEG, turns it and encodes it again without its pixels ever leaving the GPU.
  *
- *     cc nvjpeg_pipeline.c $(pkg-config --cflags --libs tiletranspose) -I/usr/local/cuda/include
- * -L/usr/local/cuda/lib64 \ -lnvjpeg -lcudart
+ *     CUDA=/usr/local/cuda
+ *     cc nvjpeg_pipeline.c -I$CUDA/include -L$CUDA/lib64 -lnvjpeg -lcudart \
+ *         $(pkg-config --cflags --libs tiletranspose)
  *     ./a.out IN.jpg OUT.jpg [ORIENTATION]
  *
  * All is enqueued on one stream. What a JPEG loses by being compressed again it loses here, too: imgtranspose

@@ -73,10 +73,9 @@ typedef struct DLManagedTensorVersioned {
 
 /* A tensor as images of one geometry. */
 typedef struct {
-    TtImage image; /* the first of them */
-    size_t count;  /* how many: 1 where there is no axis N */
-    ptrdiff_t
-        stride; /* bytes from an image to the next, for tt_orient_strided_async(); 0 where there is no N */
+    TtImage image;      /* the first of them */
+    size_t count;       /* how many: 1 where there is no axis N */
+    ptrdiff_t stride;   /* bytes from an image to the next, for tt_orient_strided_async(); 0: no axis N */
     TtOrientation seen; /* the tensor's axes show what this makes of the image: TT_NONE, unless the tensor is
                            a view that was mirrored or transposed */
     int on_gpu;         /* 0: host memory, for tt_orient(); else for tt_orient_async() */
@@ -94,8 +93,8 @@ static inline TtOrientation tt_tensor_turn(const TtTensor *from, TtOrientation o
  * where there are such; "HW", "HWC", "CHW", "NHWC", "NCHW" or any other order.
  *
  * TT_ERROR_ARGUMENT, with one static line in *why (which may be NULL), for
- *   - a layout of other letters, without H or W, with one twice, or with more or fewer than the tensor's
- * axes;
+ *   - a layout of other letters, without H or W, with one twice, or of another number of axes than the
+ *     tensor's;
  *   - an axis without elements: there is nothing to turn;
  *   - elements that are not whole bytes, lanes included: DLPack packs smaller ones from the least significant
  *     bit, tt_orient() from the most;
@@ -190,8 +189,7 @@ static inline TtStatus tt_tensor_view(const DLTensor *tensor, const char *layout
     if (channels.length > UINT32_MAX || channels.length > PTRDIFF_MAX / bytes)
         return tt_tensor_refuse("the tensor has too many channels", why);
 
-    /* Samples of a pixel side by side, or each channel a plane; along rows, or in a transposed view columns.
-     */
+    /* Samples of a pixel side by side, or each channel a plane; along rows, or, transposed, along columns. */
     size_t pixel = bytes * channels.length;
     int interleaved = (channels.length == 1 || channels.stride == (ptrdiff_t)bytes) &&
                       (tt_tensor_steps(right, pixel) || tt_tensor_steps(down, pixel));
