@@ -54,9 +54,9 @@ typedef struct {
     guint png_filters; /* a set of formats/png_filter.h; 0: what suits the pixels */
     JpegWay jpeg;
     gboolean geo_rewrite; /* turn what ties pixels to the map, too, instead of refusing it */
-    gboolean strip;  /* drop what is not needed to show the picture */
-    char **backends; /* as often as --backend was given, or NULL */
-    char *backend;   /* the last of them, or NULL */
+    gboolean strip;       /* drop what is not needed to show the picture */
+    char **backends;      /* as often as --backend was given, or NULL */
+    char *backend;        /* the last of them, or NULL */
     int threads, device;
     gboolean device_named;
     int jobs; /* files at once; 0: as many as cores */

@@ -8,12 +8,13 @@
 #include "vips_formats.h"
 
 /* Raw has no signature: it is asked for by --raw and never probed. */
-static const Format *const own[] = {&png_format, &pnm_format, &raw_format,
+static const Format *const own[] = {
+    &png_format,  &pnm_format, &raw_format,
 #ifdef WITH_JPEG
-                                    &jpeg_format,
+    &jpeg_format,
 #endif
 #ifdef WITH_TIFF
-                                    &tiff_format,
+    &tiff_format,
 #endif
 };
 
