@@ -15,7 +15,7 @@
 /* So many parts of rows are asked for before they are needed: a disk is fast when it has much to do. */
 enum { AHEAD = 256 };
 
-static gboolean read_at(int fd, guint8 *to, gsize n, off_t offset, GError **error) {
+gboolean bare_bytes_read(int fd, guint8 *to, gsize n, off_t offset, GError **error) {
     while (n) {
         ssize_t got = pread(fd, to, n, offset);
         if (got < 0 && errno == EINTR)
@@ -52,7 +52,8 @@ static gboolean read_whole_rows(const BareRows *rows, gsize first, const TtImage
         if (preadv(rows->fd, parts, (int)n, row_offset(rows, first + y)) == (ssize_t)(n * bytes))
             continue;
         for (gsize i = 0; i < n; i++)
-            if (!read_at(rows->fd, row_of(into, y + i), bytes, row_offset(rows, first + y + i), error))
+            if (!bare_bytes_read(rows->fd, row_of(into, y + i), bytes, row_offset(rows, first + y + i),
+                                 error))
                 return FALSE;
     }
     return TRUE;
@@ -95,7 +96,7 @@ gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, gboolean 
     gboolean whole = bytes == rows->row_bytes;
     if (whole && !rows->bottom_up)
         return into->pitch == (ptrdiff_t)bytes
-                   ? read_at(rows->fd, into->data, bytes * r.height, row_offset(rows, r.y), error)
+                   ? bare_bytes_read(rows->fd, into->data, bytes * r.height, row_offset(rows, r.y), error)
                    : read_whole_rows(rows, r.y, into, error);
     if (spare && !whole && !rows->bottom_up && read_directly(rows, r, skipped, bytes, into))
         return TRUE;
@@ -106,7 +107,7 @@ gboolean bare_rows_read(BareRows *rows, TtRect r, const TtImage *into, gboolean 
             continue;
         if (!whole)
             ask_ahead(rows, r.y + y, skipped, bytes);
-        if (!read_at(rows->fd, to, bytes, offset, error))
+        if (!bare_bytes_read(rows->fd, to, bytes, offset, error))
             return FALSE;
     }
     return TRUE;

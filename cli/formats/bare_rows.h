@@ -14,6 +14,9 @@
 
 #include "direct_rows.h"
 
+/* n bytes of a file that has them. */
+gboolean bare_bytes_read(int fd, guint8 *to, gsize n, off_t offset, GError **error);
+
 typedef struct {
     int fd;
     off_t start; /* of the first row in the file */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../fault.h"
+#include "bare_rows.h"
 
 static gboolean cut_short(GError **error) {
     return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
@@ -19,20 +20,7 @@ static gboolean cut_short(GError **error) {
 gboolean tiff_file_read(const TiffFile *file, guint64 at, gpointer to, gsize n, GError **error) {
     if (at > file->size || n > file->size - at)
         return cut_short(error);
-    for (guint8 *p = to; n;) {
-        ssize_t got = pread(file->fd, p, n, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return system_fault(error, "read it", errno);
-        if (got == 0)
-            return fault(error, STATUS_FAILED,
-                         "became shorter while it was read: leave it alone and try again");
-        p += got;
-        at += (guint64)got;
-        n -= (gsize)got;
-    }
-    return TRUE;
+    return bare_bytes_read(file->fd, to, n, (off_t)at, error);
 }
 
 guint64 tiff_number(const TiffFile *file, const guint8 *data, gsize n) {

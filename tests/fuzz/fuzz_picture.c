@@ -10,28 +10,19 @@
 #include <zlib.h>
 
 #include "../../cli/formats/format.h"
+#include "../../cli/formats/vips_formats.h"
 #include "../../cli/say.h"
 #include "../../cli/turn.h"
 #include "folder.h"
 #include "take.h"
 
-static const Format *own_formats[] = {
-    &png_format,
-    &pnm_format,
-#ifdef WITH_JPEG
-    &jpeg_format,
-#endif
-#ifdef WITH_TIFF
-    &tiff_format,
-#endif
-};
-
+/* Not one of libvips', whose faults are found elsewhere. */
 static gboolean is_own(const uint8_t *data, size_t size) {
-    const Format *format = format_probe(data, MIN(size, FORMAT_HEAD));
-    for (gsize i = 0; i < G_N_ELEMENTS(own_formats); i++)
-        if (format == own_formats[i])
-            return TRUE;
-    return FALSE;
+    const Format *format = format_probe(data, MIN(size, FORMAT_HEAD)), *foreign;
+    for (gsize i = 0; (foreign = foreign_format_at(i)); i++)
+        if (format == foreign)
+            return FALSE;
+    return format != NULL;
 }
 
 static const volatile int never;
