@@ -4,6 +4,8 @@
  */
 #include "each.h"
 
+#include "fault.h"
+
 typedef struct {
     void (*work)(gsize i, gpointer data);
     gpointer data;
@@ -60,4 +62,36 @@ void each(Cores *cores, gsize n, void (*work)(gsize i, gpointer data), gpointer 
     g_mutex_unlock(&e.lock);
     g_mutex_clear(&e.lock);
     g_cond_clear(&e.gone);
+}
+
+void first_error_init(FirstError *first) {
+    g_mutex_init(&first->lock);
+    first->error = NULL;
+}
+
+void first_error_set(FirstError *first, GError *error) {
+    g_mutex_lock(&first->lock);
+    if (!first->error)
+        first->error = error;
+    else
+        g_error_free(error);
+    g_mutex_unlock(&first->lock);
+}
+
+gboolean first_error_is_none(FirstError *first, const volatile int *cancel) {
+    GError *error = NULL;
+    if (*cancel && !fault(&error, STATUS_SIGNAL, "interrupted"))
+        first_error_set(first, error);
+    g_mutex_lock(&first->lock);
+    gboolean none = !first->error;
+    g_mutex_unlock(&first->lock);
+    return none;
+}
+
+void first_error_end(FirstError *first, GError **error) {
+    if (first->error) {
+        g_clear_error(error);
+        g_propagate_error(error, first->error);
+    }
+    g_mutex_clear(&first->lock);
 }

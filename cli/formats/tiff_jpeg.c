@@ -38,8 +38,7 @@ typedef struct {
     gboolean standard; /* codes */
     gsize first_block;
     GByteArray *encoded[AT_ONCE];
-    GMutex lock;
-    GError *error;
+    FirstError failure;
 } Job;
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
@@ -87,23 +86,8 @@ static gboolean same_tables(j_decompress_ptr a, j_decompress_ptr b) {
     return TRUE;
 }
 
-static void fail(Job *job, GError *error) {
-    g_mutex_lock(&job->lock);
-    if (!job->error)
-        job->error = error;
-    else
-        g_error_free(error);
-    g_mutex_unlock(&job->lock);
-}
-
 static gboolean goes_on(Job *job) {
-    GError *error = NULL;
-    if (*job->turner->cancel && !fault(&error, STATUS_SIGNAL, "interrupted"))
-        fail(job, error);
-    g_mutex_lock(&job->lock);
-    gboolean good = !job->error;
-    g_mutex_unlock(&job->lock);
-    return good;
+    return first_error_is_none(&job->failure, job->turner->cancel);
 }
 
 /* Pixels of a block's picture. */
@@ -157,7 +141,7 @@ static void read_item(gsize block, gpointer data) {
         return;
     guint8 *bytes = block_data(job->turner->file, job->from, block, &error);
     if (!bytes || !read_block(job, block, bytes, &error))
-        fail(job, error);
+        first_error_set(&job->failure, error);
     g_free(bytes);
 }
 
@@ -167,7 +151,6 @@ static void close_job(Job *job) {
     jpeg_destroy_decompress(&job->first);
     for (int i = 0; i < MAX_COMPONENTS; i++)
         g_free(job->planes[i].blocks);
-    g_mutex_clear(&job->lock);
 }
 
 static gboolean same_code(const JHUFF_TBL *a, const JHUFF_TBL *b) {
@@ -220,7 +203,7 @@ static gboolean read_first(Job *job, const guint8 *data, gsize size, GError **er
 }
 
 static gboolean start_job(Job *job, const TiffFile *file, GError **error) {
-    g_mutex_init(&job->lock);
+    first_error_init(&job->failure);
     job->first.err = jpeg_errors_init(&job->errors);
     job->steps = jpeg_steps(job->turn);
     guint8 *data = block_data(file, job->from, 0, error);
@@ -395,7 +378,7 @@ static void write_item(gsize i, gpointer data) {
     if (bytes)
         g_byte_array_append(job->encoded[i], bytes, (guint)size);
     else
-        fail(job, error);
+        first_error_set(&job->failure, error);
     free(bytes);
 }
 
@@ -434,20 +417,13 @@ static gboolean run(Job *job, TiffSink *sink, TiffTables *turned, GError **error
     return write_blocks(job, sink, error);
 }
 
-static void take_error(Job *job, GError **error) {
-    if (job->error) {
-        g_clear_error(error);
-        g_propagate_error(error, job->error);
-    }
-}
-
 gboolean tiff_jpeg_turn(const TiffTurner *turner, const TiffPicture *from, const TiffTables *tables,
                         TiffPicture *to, TtOrientation turn, TiffSink *sink, TiffTables *turned,
                         GError **error) {
     Job job = {.turner = turner, .from = from, .to = to, .tables = tables, .turn = turn};
     gboolean good = start_job(&job, turner->file, error) && allocate_planes(&job, error) &&
                     run(&job, sink, turned, error);
-    take_error(&job, error);
+    first_error_end(&job.failure, error);
     close_job(&job);
     return good;
 }
@@ -459,7 +435,7 @@ gboolean tiff_jpeg_check(const TiffTurner *turner, const TiffPicture *picture, c
     if (good)
         each(turner->cores, picture->blocks, read_item, &job);
     good = good && goes_on(&job);
-    take_error(&job, error);
+    first_error_end(&job.failure, error);
     close_job(&job);
     return good;
 }

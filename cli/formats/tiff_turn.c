@@ -53,8 +53,7 @@ typedef struct {
     GByteArray **encoded;
     gsize first_block;
 
-    GMutex lock;
-    GError *error;
+    FirstError failure;
 } Sweep;
 
 /* ---- The plan ----------------------------------------------------------------------------------------- */
@@ -125,23 +124,8 @@ gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory
 
 /* ---- Errors of any thread ----------------------------------------------------------------------------- */
 
-static void fail(Sweep *s, GError *error) {
-    g_mutex_lock(&s->lock);
-    if (!s->error)
-        s->error = error;
-    else
-        g_error_free(error);
-    g_mutex_unlock(&s->lock);
-}
-
 static gboolean goes_on(Sweep *s) {
-    GError *error = NULL;
-    if (*s->turner->cancel && !fault(&error, STATUS_SIGNAL, "interrupted"))
-        fail(s, error);
-    g_mutex_lock(&s->lock);
-    gboolean good = !s->error;
-    g_mutex_unlock(&s->lock);
-    return good;
+    return first_error_is_none(&s->failure, s->turner->cancel);
 }
 
 static gboolean out_of_memory(gsize bytes, GError **error) {
@@ -283,7 +267,7 @@ static void unpack_item(gsize i, gpointer data) {
     Sweep *s = data;
     GError *error = NULL;
     if (goes_on(s) && !unpack(s, s->first_line + i / s->per_line, i % s->per_line, &error))
-        fail(s, error);
+        first_error_set(&s->failure, error);
 }
 
 static TtRect union_of(TtRect a, TtRect b) {
@@ -395,7 +379,7 @@ static void encode_item(gsize i, gpointer data) {
     GError *error = NULL;
     s->encoded[i] = g_byte_array_new();
     if (goes_on(s) && !encode_block(s, s->first_block + i, s->encoded[i], &error))
-        fail(s, error);
+        first_error_set(&s->failure, error);
 }
 
 /* Packs and writes the blocks from first on. */
@@ -549,15 +533,12 @@ gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
                    .sums = sums,
                    .plane = plane};
         plan(&s, turner->memory);
-        g_mutex_init(&s.lock);
+        first_error_init(&s.failure);
         s.encoders = tiff_encoders_new(turner->file, to);
         if (s.whole_strips)
             take_room_for_rows(&s);
         good = s.spills ? sweep_frame(&s, error) : sweep_window(&s, error);
-        if (s.error) {
-            g_clear_error(error);
-            g_propagate_error(error, s.error);
-        }
+        first_error_end(&s.failure, error);
         if (s.whole_strips)
             place_strips(&s);
         if (way && !plane)
@@ -566,7 +547,6 @@ gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
         if (s.frame)
             tt_frame_free(s.frame);
         g_free(s.window);
-        g_mutex_clear(&s.lock);
     }
     return good;
 }
@@ -621,7 +601,7 @@ static void check_item(gsize block, gpointer data) {
         fault(&error, STATUS_FAILED,
               "its turned copy reads back differently, so it was not kept: check disk and memory");
     if (error)
-        fail(s, error);
+        first_error_set(&s->failure, error);
     g_free(rows);
 }
 
@@ -630,10 +610,9 @@ gboolean tiff_check_pixels(const TiffTurner *turner, const TiffPicture *picture,
     Sweep s = {.turner = turner, .from = picture, .sums = (guint32 *)sums};
     if (picture->compression == PACKED_NONE)
         return check_bare(turner, picture, error);
-    g_mutex_init(&s.lock);
+    first_error_init(&s.failure);
     each(turner->cores, picture->blocks, check_item, &s);
-    g_mutex_clear(&s.lock);
-    if (s.error)
-        g_propagate_error(error, s.error);
-    return !s.error;
+    gboolean good = !s.failure.error;
+    first_error_end(&s.failure, error);
+    return good;
 }
