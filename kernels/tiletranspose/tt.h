@@ -69,9 +69,9 @@ TT_API const char *tt_last_error(void);
 /* What to do to an image, numbered as EXIF numbers them: an orientation is the turn that makes an image
  * with that tag upright. Turns are clockwise (NumPy's and torch's rot90 turn the other way).
  *
- *                 none   fliph  rot180  flipv  transpose  rot90  transverse  rot270
- *     A B           A B    B A    D C     C D      A C       C A      D B        B D
- *     C D    ->     C D    D C    B A     A B      B D       D B      C A        A C
+ *           none  fliph  rot180  flipv  transpose  rot90  transverse  rot270
+ *     A B   A B    B A    D C     C D      A C      C A      D B        B D
+ *     C D   C D    D C    B A     A B      B D      D B      C A        A C
  */
 typedef enum {
     TT_NONE = 1,

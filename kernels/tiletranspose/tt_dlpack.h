@@ -4,10 +4,13 @@
  *
  *     TtTensor from, to;
  *     const char *why;
- *     if (tt_tensor_open(capsule, "NHWC", 0, &from, &why) || tt_tensor_open(result, "NCHW", 1, &to, &why))
+ *     if (tt_tensor_open(capsule, "NHWC", 0, &from, &why) ||
+ *         tt_tensor_open(result, "NCHW", 1, &to, &why))
  *         return complain(why);
- *     tt_orient_strided_async(&from.image, &to.image, from.count, from.stride, to.stride,
- *                             tt_tensor_turn(&from, TT_ROT90, &to), stream, NULL);
+ *     TtOrientation turn = tt_tensor_turn(&from, TT_ROT90, &to);
+ *     if (tt_orient_strided_async(&from.image, &to.image, from.count,
+ *         from.stride, to.stride, turn, stream, NULL))
+ *         return complain(tt_last_error());
  *
  * The types are those of DLPack 1.x. Its dlpack.h is taken if it was included before or is found as
  * <dlpack/dlpack.h>; otherwise they are declared here, as its ABI has them. All is static inline: a program

@@ -16,8 +16,13 @@
  *         tt_frame_put(frame, &band, 0, y);
  *     }
  *     // rot90: the result is as high as the source is wide
- *     for (size_t y = 0; y < shape.width; y += 64)
- *         tt_frame_read(frame, (TtRect){0, y, shape.height, min(64, shape.width - y)}, &rows);
+ *     for (size_t y = 0; y < shape.width; y += rows.height) {
+ *         rows.height = min(64, shape.width - y);
+ *         TtRect r = {0, y, shape.height, rows.height};
+ *         if (tt_frame_read(frame, r, &rows))
+ *             return complain(tt_last_error());
+ *         encode_rows(&rows);
+ *     }
  *     tt_frame_free(frame);
  *
  * Conventions are those of tt.h.
