@@ -42,6 +42,14 @@ static const char *remedy(int number) {
         return "use a shorter name";
     case EPIPE:
         return "its reader ended too early";
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+        return "check its name";
+    case EISDIR:
+        return "name a file";
+    case ENOMEM:
+        return "free some memory";
     case EEXIST:
         return "it appeared meanwhile; use --overwrite to replace it";
     default:
@@ -51,4 +59,8 @@ static const char *remedy(int number) {
 
 gboolean system_fault(GError **error, const char *what, int number) {
     return fault(error, STATUS_FAILED, "cannot %s (%s): %s", what, g_strerror(number), remedy(number));
+}
+
+gboolean named_fault(GError **error, Status status, const char *what, const char *name, int number) {
+    return fault(error, status, "cannot %s %s (%s): %s", what, name, g_strerror(number), remedy(number));
 }

@@ -31,4 +31,7 @@ gboolean library_fault(GError **error);
 /* The same for a system call that failed: "cannot WHAT (strerror): remedy". */
 gboolean system_fault(GError **error, const char *what, int number);
 
+/* The same about another file than that whose name is put in front: "cannot WHAT NAME (strerror): remedy". */
+gboolean named_fault(GError **error, Status status, const char *what, const char *name, int number);
+
 #endif

@@ -199,8 +199,7 @@ static gboolean read_list(const Walk *walk, FILE *list, const char *here, GError
     int number = errno;
     free(line);
     if (good && ferror(list))
-        good = fault(error, STATUS_USAGE, "cannot read the list %s: %s", options->files_from,
-                     g_strerror(number));
+        good = named_fault(error, STATUS_USAGE, "read the list", options->files_from, number);
     return good;
 }
 
@@ -209,7 +208,7 @@ static gboolean take_list(const Walk *walk, GError **error) {
     gboolean from_stdin = !strcmp(name, "-");
     FILE *list = from_stdin ? stdin : fopen(name, "re");
     if (!list)
-        return fault(error, STATUS_USAGE, "cannot read the list %s: %s", name, g_strerror(errno));
+        return named_fault(error, STATUS_USAGE, "read the list", name, errno);
     char *here = g_get_current_dir();
     gboolean good = read_list(walk, list, here, error);
     g_free(here);

@@ -85,7 +85,8 @@ static gboolean parse_jpeg(const char *name, const char *value, gpointer data, G
         if (!strcmp(value, words[i])) {
             ((Options *)data)->jpeg = (JpegWay)i;
 #ifndef WITH_JPEG
-            return fault(error, STATUS_USAGE, "%s needs libjpeg-turbo, without which this was built", name);
+            return fault(error, STATUS_USAGE,
+                         "%s needs libjpeg-turbo, without which this was built: leave it out", name);
 #endif
             return TRUE;
         }

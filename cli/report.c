@@ -42,7 +42,7 @@ static int open_to_append(const char *path, GError **error) {
     if (fd < 0 && (errno == ENXIO || errno == EACCES || errno == EINVAL || errno == ESPIPE)) /* write only */
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0) {
-        fault(error, STATUS_USAGE, "cannot write the report %s: %s", path, g_strerror(errno));
+        named_fault(error, STATUS_USAGE, "write the report", path, errno);
     } else if (!may_be_report(fd)) {
         fault(error, STATUS_USAGE, "%s holds something else than a report: name another file for --report",
               path);
@@ -78,8 +78,7 @@ gboolean report_is_journal(const Report *report) {
 }
 
 static gboolean write_fault(const Report *report, int number, GError **error) {
-    return fault(error, STATUS_FAILED, "the report %s could not be written: %s", report->path,
-                 g_strerror(number));
+    return named_fault(error, STATUS_FAILED, "write the report", report->path, number);
 }
 
 gboolean report_end(Report *report, GError **error) {
@@ -88,8 +87,10 @@ gboolean report_end(Report *report, GError **error) {
     int failed = report->fd != STDOUT_FILENO && close(report->fd) ? errno : 0;
     gboolean good = failed ? write_fault(report, failed, error) : TRUE;
     if (good && report->failed)
-        good =
-            fault(error, STATUS_FAILED, "the report %s lacks lines that could not be written", report->path);
+        good = fault(error, STATUS_FAILED,
+                     "the report %s lacks lines that could not be written: see to its disk, then look which "
+                     "outputs there are",
+                     report->path);
     g_mutex_clear(&report->lock);
     g_free(report->path);
     g_free(report);

@@ -43,7 +43,7 @@ Tasks *tasks_open(const Options *options, GError **error) {
     gboolean from_stdin = !strcmp(options->tasks, "-");
     int fd = from_stdin ? STDIN_FILENO : open(options->tasks, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        fault(error, STATUS_USAGE, "cannot read the tasks %s: %s", options->tasks, g_strerror(errno));
+        named_fault(error, STATUS_USAGE, "read the tasks", options->tasks, errno);
         return NULL;
     }
     Tasks *tasks = g_new0(Tasks, 1);
@@ -169,7 +169,7 @@ static JsonObject *parse(JsonParser *parser, const char *line, gsize length, Tas
     else if (JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser)))
         return json_node_get_object(json_parser_get_root(parser));
     else
-        trouble(task, "is no JSON object");
+        trouble(task, "is no JSON object: put it into braces");
     g_clear_error(&error);
     return NULL;
 }
@@ -182,9 +182,9 @@ static gboolean check_members(JsonObject *object, Task *task) {
     json_object_iter_init(&iter, object);
     while (json_object_iter_next(&iter, &name, &node)) {
         if (!g_strv_contains(known, name))
-            return trouble(task, "has a member \"%s\", and tasks have op, in and out", name);
+            return trouble(task, "has a member \"%s\", and tasks have op, in and out: leave it out", name);
         if (json_node_get_value_type(node) != G_TYPE_STRING || !*json_node_get_string(node))
-            return trouble(task, "has a member \"%s\" that is no text", name);
+            return trouble(task, "has a member \"%s\" that is no text: put it into quotes", name);
     }
     return TRUE;
 }
@@ -193,7 +193,8 @@ static gboolean find_operation(const Options *options, JsonObject *object, Task 
     const char *name = json_object_get_string_member_with_default(object, "op", NULL);
     task->operation = options->operation;
     if (!name)
-        return options->operation_named || trouble(task, "has no \"op\", and the command line names none");
+        return options->operation_named ||
+               trouble(task, "has no \"op\", and the command line names none: add one");
     if (!strcmp(name, "auto"))
         task->operation = TT_NONE;
     else if (tt_orientation_parse(name, &task->operation))
@@ -242,7 +243,7 @@ static gboolean find_output(const Tasks *tasks, Task *task) {
         return TRUE;
     }
     if (!options->directory)
-        return trouble(task, "has no \"out\", and neither -d nor --in-place are given");
+        return trouble(task, "has no \"out\", and neither -d nor --in-place is given: add it");
     char *below = input_below(task->input, tasks->here);
     task->output = g_build_filename(options->directory, below, NULL);
     g_free(below);

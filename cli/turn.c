@@ -68,7 +68,7 @@ static gboolean check_size(const Job *job, GError **error) {
     return !limit || shape->width <= limit / shape->height / job->reader->pages ||
            fault(error, STATUS_FAILED,
                  "has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 " pixels%s, and --max-pixels allows %" G_GUINT64_FORMAT,
+                 " pixels%s, and --max-pixels allows %" G_GUINT64_FORMAT ": raise it for files to be trusted",
                  shape->width, shape->height, job->reader->pages > 1 ? " in each page" : "", limit);
 }
 

@@ -57,7 +57,8 @@ static gboolean make_bands(Turned *t, const TtImage *like, gsize height, GError 
         t->bands[i].pitch = (ptrdiff_t)row_bytes(like);
         t->bands[i].data = g_try_malloc_n(height, row_bytes(like));
         if (!t->bands[i].data)
-            return fault(error, STATUS_FAILED, "needs %.1f MB of memory for a band, which the system has not",
+            return fault(error, STATUS_FAILED,
+                         "needs %.1f MB of memory for a band, which the system has not: free some",
                          (double)row_bytes(like) * (double)height / 1e6);
     }
     return TRUE;

@@ -152,10 +152,15 @@ static gboolean device_check(gpointer place, const Turn *turn, GError **error) {
     if (d->cuda.cuCtxSynchronize() || d->cuda.cuMemcpyDtoH(d->result, d->target, bytes + BEHIND))
         return fault(error, STATUS_FAILED, "the GPU failed: see the system's log of its driver");
     if (!naive_agrees(turn, d->source_copy, d->result, 0, rows, &x, &y))
-        return fault(error, STATUS_FAILED, "the pixel at (%zu, %zu) of the result is wrong", x, y);
+        return fault(
+            error, STATUS_FAILED,
+            "the pixel at (%zu, %zu) of the result is wrong: check the memory, and report it if it stays so",
+            x, y);
     for (gsize i = 0; i < BEHIND; i++)
         if (d->result[bytes + i] != POISON)
-            return fault(error, STATUS_FAILED, "bytes past the end of the result were written");
+            return fault(
+                error, STATUS_FAILED,
+                "bytes past the end of the result were written: report it, and name another --backend");
     return TRUE;
 }
 

@@ -211,10 +211,15 @@ static gboolean host_check(gpointer place, const Turn *turn, GError **error) {
         return library_fault(error);
     crew_run(host->crew, TRUE, check_part, &job);
     if (job.wrong)
-        return fault(error, STATUS_FAILED, "the pixel at (%zu, %zu) of the result is wrong", job.x, job.y);
+        return fault(
+            error, STATUS_FAILED,
+            "the pixel at (%zu, %zu) of the result is wrong: check the memory, and report it if it stays so",
+            job.x, job.y);
     for (gsize i = 0; i < BEHIND; i++)
         if (host->target[picture_bytes(turn) + i] != POISON)
-            return fault(error, STATUS_FAILED, "bytes past the end of the result were written");
+            return fault(
+                error, STATUS_FAILED,
+                "bytes past the end of the result were written: report it, and name another --backend");
     return TRUE;
 }
 

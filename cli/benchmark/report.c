@@ -17,7 +17,7 @@ FILE *report_open(const char *path, gboolean overwrite, GError **error) {
     if (!report && errno == EEXIST)
         fault(error, STATUS_USAGE, "the report %s exists: use --overwrite to replace it", path);
     else if (!report)
-        fault(error, STATUS_USAGE, "cannot write the report %s: %s", path, g_strerror(errno));
+        named_fault(error, STATUS_USAGE, "write the report", path, errno);
     return report;
 }
 

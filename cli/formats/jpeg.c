@@ -320,7 +320,9 @@ static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *canc
 static gboolean same(JpegReader *r, JpegReader *copy, GError **error) {
     TtOrientation tag = r->how.state_tag ? r->how.tag : r->reader.tag;
     if (copy->reader.tag != tag)
-        return fault(error, STATUS_FAILED, "its turned copy has another orientation tag, so it was not kept");
+        return fault(
+            error, STATUS_FAILED,
+            "its turned copy has another orientation tag, so it was not kept: check disk and memory");
     if (setjmp(r->errors.jump))
         return library_stopped(r, error);
     return jpeg_blocks_equal(&r->from, r->coefficients, r->how.turn, &copy->from, copy->coefficients) ||

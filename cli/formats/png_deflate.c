@@ -432,7 +432,8 @@ static void call_helper(PngDeflate *d) {
 /* ---- The ring, on the owner's thread ---------------------------------------------------------------- */
 
 static gboolean no_memory(gsize bytes, GError **error) {
-    return fault(error, STATUS_FAILED, "needs %.1f MB of memory to pack its rows, which the system has not",
+    return fault(error, STATUS_FAILED,
+                 "needs %.1f MB of memory to pack its rows, which the system has not: free some",
                  (double)bytes / 1e6);
 }
 

@@ -164,7 +164,7 @@ static gboolean read_header(PngReader *r, GError **error) {
     r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
     r->info = r->png ? png_create_info_struct(r->png) : NULL;
     if (!r->info)
-        return fault(error, STATUS_FAILED, "cannot start libpng: out of memory");
+        return fault(error, STATUS_FAILED, "needs more memory than the system has: free some");
     if (setjmp(png_jmpbuf(r->png)))
         return damaged(r, error);
     png_set_read_fn(r->png, r, on_read);
@@ -215,10 +215,11 @@ guint64 png_filtered_bytes(const PngHeader *h) {
 static gboolean check_claim(const PngReader *r, guint64 bytes, GError **error) {
     if (!r->options.pixels.bytes || (double)bytes <= 1032.0 * ((double)r->options.pixels.bytes + 1))
         return TRUE;
-    return fault(error, STATUS_FAILED,
-                 "claims %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " pixels, more than its %" G_GUINT64_FORMAT
-                 " bytes of pixel data can hold: it is damaged or made to exhaust memory",
-                 r->header.shape.width, r->header.shape.height, r->options.pixels.bytes);
+    return fault(
+        error, STATUS_FAILED,
+        "claims %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " pixels, more than its %" G_GUINT64_FORMAT
+        " bytes of pixel data can hold, so it is damaged or made to exhaust memory: restore it from a copy",
+        r->header.shape.width, r->header.shape.height, r->options.pixels.bytes);
 }
 
 static gboolean start_pixels(PngReader *r, GError **error) {

@@ -49,7 +49,8 @@ static void on_flush(png_structp png) {
 
 static gboolean unwritable(PngWriter *w, GError **error) {
     if (!w->error)
-        return fault(error, STATUS_FAILED, "cannot write the output: %s", w->message);
+        return fault(error, STATUS_FAILED, "cannot be written by libpng (%s): free memory and try again",
+                     w->message);
     g_propagate_error(error, g_steal_pointer(&w->error));
     return FALSE;
 }
@@ -82,7 +83,7 @@ static gboolean start(PngWriter *w, const PngWriterOptions *options, GError **er
     w->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w, on_error, on_warning);
     w->info = w->png ? png_create_info_struct(w->png) : NULL;
     if (!w->info)
-        return fault(error, STATUS_FAILED, "cannot start libpng: out of memory");
+        return fault(error, STATUS_FAILED, "needs more memory than the system has: free some");
     if (setjmp(png_jmpbuf(w->png)))
         return unwritable(w, error);
     png_set_write_fn(w->png, w, on_write, on_flush);

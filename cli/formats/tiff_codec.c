@@ -332,7 +332,7 @@ gboolean tiff_encode(TiffEncoders *e, guint8 *data, gsize rows, GByteArray *to, 
         good = encode_by_libtiff(codec, e, data, rows, to);
     }
     if (!good)
-        codec_failed(codec, "cannot be compressed again (%s)", error);
+        codec_failed(codec, "cannot be compressed again (%s): choose another compression first", error);
     give_idle(e->idle, &e->lock, codec);
     return good;
 }

@@ -119,7 +119,7 @@ guint8 *tiff_entry_data(const TiffFile *file, const TiffEntry *entry, GError **e
     gsize size = tiff_entry_size(entry);
     guint8 *data = g_try_malloc(size + 1);
     if (!data) {
-        fault(error, STATUS_FAILED, "needs %.1f MB of memory for a tag, which the system has not",
+        fault(error, STATUS_FAILED, "needs %.1f MB of memory for a tag, which the system has not: free some",
               (double)size / 1e6);
         return NULL;
     }
@@ -142,7 +142,7 @@ guint64 *tiff_entry_numbers(const TiffFile *file, const TiffEntry *entry, GError
     }
     guint8 *data = tiff_entry_data(file, entry, error);
     if (data && !(numbers = g_try_new(guint64, entry->count + 1)))
-        fault(error, STATUS_FAILED, "needs more memory for its tags than the system has");
+        fault(error, STATUS_FAILED, "needs more memory for its tags than the system has: free some");
     for (guint64 i = 0; numbers && i < entry->count; i++)
         numbers[i] = tiff_number(file, data + i * bytes, bytes);
     g_free(data);

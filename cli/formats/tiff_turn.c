@@ -129,7 +129,7 @@ static gboolean goes_on(Sweep *s) {
 }
 
 static gboolean out_of_memory(gsize bytes, GError **error) {
-    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not",
+    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not: free some",
                  (double)bytes / 1e6);
 }
 

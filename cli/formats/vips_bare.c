@@ -189,7 +189,9 @@ Writer *bare_create(FILE *file, VipsImage *header, gboolean is_tiff,
     if (!take_back(file, w->head)) {
         system_fault(error, "write the output", errno);
     } else if (!(is_tiff ? stretch_tiff(w) : stretch_native(w, pixel))) {
-        fault(error, STATUS_FAILED, "is larger than its format allows, or libvips writes it in another way");
+        fault(error, STATUS_FAILED,
+              "is larger than its format allows, or libvips writes it in another way: convert it to another "
+              "format first");
     } else if (write_bytes(w, w->head, error)) {
         return &w->writer;
     }
