@@ -23,9 +23,11 @@ import sys
 import tempfile
 import time
 
-ROUNDS = 1
+ROUNDS = 3
 ENDINGS = {"PNG": "png", "JPEG": "jpg", "TIFF": "tif", ".v": "v"}
 MAKE = {"PNG": "", "JPEG": "[Q=90]", "TIFF": "[compression=deflate,predictor=horizontal]", ".v": "", "PPM": ""}
+
+MAGICK = {"JPEG": ["-quality", "90"], "TIFF": ["-compress", "zip"]}
 
 
 def first_line(*command):
@@ -55,7 +57,7 @@ class Bench:
                                                         "--orientation", "rot90"], True, vips)
         found["vips rot"] = (lambda a, b: ["vips", "rot", name("in", a), name(out, b) + MAKE[b], "d90"], True, vips)
         if has["convert"] and kind != ".v":
-            found["convert"] = (lambda a, b: ["convert", name("in", a), "-rotate", "90", name(out, b)], True, magick)
+            found["convert"] = (lambda a, b: ["convert", name("in", a), "-rotate", "90", *MAGICK.get(b, []), name(out, b)], True, magick)
         if has["jpegtran"] and kind == "JPEG":
             found["jpegtran"] = (lambda a, b: ["jpegtran", "-copy", "all", "-perfect", "-rotate", "90", "-outfile", name(out, b), name("in", a)], False,
                                  first_line("jpegtran", "-version"))
