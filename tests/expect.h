@@ -38,6 +38,13 @@ expect_failed(const char *file, int line, const char *condition, const char *for
         it_holds;                                                                                            \
     })
 
+/* The same where nothing that follows would make sense without it. */
+#define REQUIRE(condition, ...)                                                                              \
+    do {                                                                                                     \
+        if (!EXPECT(condition, __VA_ARGS__))                                                                 \
+            exit(EXIT_FAILURE);                                                                              \
+    } while (0)
+
 static inline int expect_result(void) {
     return expect_failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,8 +2,6 @@
  *
  * Packing and unpacking, each way that this build has, judged by zlib; and the PNG streams made from them.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -13,16 +11,7 @@
 #include "../../cli/formats/png_filter.h"
 #include "../../cli/formats/png_inflate.h"
 #include "../../cli/formats/png_unfilter.h"
-
-#define CHECK(condition, ...)                                                                                \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition);                                           \
-            printf(__VA_ARGS__);                                                                             \
-            putchar('\n');                                                                                   \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "../expect.h"
 
 /* ---- Data of several kinds -------------------------------------------------------------------------- */
 
@@ -64,8 +53,8 @@ static void check_raw(const guint8 *stream, gsize n, const guint8 *want, gsize s
         .next_in = (Bytef *)stream, .avail_in = (uInt)n, .next_out = got, .avail_out = (uInt)size + 1};
     inflateInit2(&z, -15);
     int status = inflate(&z, Z_FINISH);
-    CHECK(status == Z_STREAM_END && !z.avail_in && z.total_out == size && !memcmp(got, want, size),
-          "%s: status %d, %lu of %zu bytes", what, status, z.total_out, size);
+    REQUIRE(status == Z_STREAM_END && !z.avail_in && z.total_out == size && !memcmp(got, want, size),
+            "%s: status %d, %lu of %zu bytes", what, status, z.total_out, size);
     inflateEnd(&z);
     g_free(got);
 }
@@ -82,7 +71,7 @@ static void check_way(DeflateWay way) {
                        way.level, way.strategy, kind, size);
             gsize n = packer_pack(packer, way, data, size, stream, TRUE);
             if (!n) { /* a way may refuse what is too small or too random, but never zlib */
-                CHECK(way.library != DEFLATE_ZLIB, "%s", what);
+                REQUIRE(way.library != DEFLATE_ZLIB, "%s", what);
                 continue;
             }
             check_raw(stream, n, data, size, what);
@@ -91,7 +80,7 @@ static void check_way(DeflateWay way) {
             for (gsize part = n = 0; part < 3; part++) {
                 memcpy(thrice + part * size, data, size);
                 gsize m = packer_pack(packer, way, data, size, stream + n, part == 2);
-                CHECK(m && m <= bound, "%s", what);
+                REQUIRE(m && m <= bound, "%s", what);
                 n += m;
             }
             check_raw(stream, n, thrice, 3 * size, what);
@@ -123,7 +112,7 @@ static void find_last_by_zlib(guint8 *stream, gsize size, gsize *header, gsize *
         if (!z.total_in)
             *header = 0;
         int status = inflate(&z, Z_BLOCK);
-        CHECK(status == Z_OK, "status %d", status);
+        REQUIRE(status == Z_OK, "status %d", status);
         *end = (gsize)(z.next_in - stream) * 8 - (gsize)(z.data_type & 7);
     }
     inflateEnd(&z);
@@ -136,20 +125,21 @@ static void check_last_block(const guint8 *data, gsize size, int level, int stra
     z.next_out = stream;
     z.avail_out = (uInt)bound;
     deflateInit2(&z, level, Z_DEFLATED, -15, 8, strategy);
-    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END, "level %d", level);
+    REQUIRE(deflate(&z, Z_FINISH) == Z_STREAM_END, "level %d", level);
     deflateEnd(&z);
     find_last_by_zlib(stream, z.total_out, &want_header, &want_end);
-    CHECK(deflate_last_block(stream, z.total_out, &header, &end) && header == want_header && end == want_end,
-          "level %d strategy %d size %zu: %zu to %zu, not %zu to %zu", level, strategy, size, header, end,
-          want_header, want_end);
+    REQUIRE(deflate_last_block(stream, z.total_out, &header, &end) && header == want_header &&
+                end == want_end,
+            "level %d strategy %d size %zu: %zu to %zu, not %zu to %zu", level, strategy, size, header, end,
+            want_header, want_end);
     for (gsize cut = 0; cut < z.total_out; cut += 1 + cut / 2)
-        CHECK(!deflate_last_block(stream, cut, &header, &end) || (header < end && end <= cut * 8), "%zu",
-              cut);
+        REQUIRE(!deflate_last_block(stream, cut, &header, &end) || (header < end && end <= cut * 8), "%zu",
+                cut);
     for (gsize damage = 0; damage < 50; damage++) { /* any answer, but none from outside of the stream */
         stream[(noise() << 8 | noise()) % z.total_out] = noise();
-        CHECK(!deflate_last_block(stream, z.total_out, &header, &end) ||
-                  (header < end && end <= z.total_out * 8),
-              "%zu", damage);
+        REQUIRE(!deflate_last_block(stream, z.total_out, &header, &end) ||
+                    (header < end && end <= z.total_out * 8),
+                "%zu", damage);
     }
     g_free(stream);
 }
@@ -171,12 +161,12 @@ static void check_checksums(void) {
     guint8 *data = make(NOISE, 100000);
     for (gsize size = 0; size < 100000; size = size * 3 + 1)
         for (gsize cut = 0; cut <= size; cut += size / 3 + 1) {
-            CHECK(deflate_crc32(deflate_crc32(0, data, cut), data + cut, size - cut) ==
-                      crc32(0, data, (uInt)size),
-                  "%zu", size);
-            CHECK(deflate_adler32(deflate_adler32(1, data, cut), data + cut, size - cut) ==
-                      adler32(1, data, (uInt)size),
-                  "%zu", size);
+            REQUIRE(deflate_crc32(deflate_crc32(0, data, cut), data + cut, size - cut) ==
+                        crc32(0, data, (uInt)size),
+                    "%zu", size);
+            REQUIRE(deflate_adler32(deflate_adler32(1, data, cut), data + cut, size - cut) ==
+                        adler32(1, data, (uInt)size),
+                    "%zu", size);
         }
     g_free(data);
 }
@@ -216,7 +206,7 @@ static void check_unfilter(gsize row, guint pixel) {
         png_unfilter(u, got + at, n);
     }
     for (gsize i = 0; i < size; i++)
-        CHECK(got[i] == want[i], "row of %zu, pixel of %u: byte %zu", row, pixel, i);
+        REQUIRE(got[i] == want[i], "row of %zu, pixel of %u: byte %zu", row, pixel, i);
     png_unfilter_free(u);
     g_free(want);
     g_free(got);
@@ -245,12 +235,12 @@ static void check_filters(void) {
             for (int f = 0; f < 5; f++) {
                 guint64 sum = 0;
                 png_filter_row(got, row + FILTER_MARGIN, above + FILTER_MARGIN, size, pixel, 1U << f);
-                CHECK(got[0] == f, "%d", f);
+                REQUIRE(got[0] == f, "%d", f);
                 for (gsize i = 0; i < size; i++) {
                     gsize at = FILTER_MARGIN + i;
                     guint8 left = i < pixel ? 0 : row[at - pixel], corner = i < pixel ? 0 : above[at - pixel];
                     guint8 want = residue(f, row[at], left, above[at], corner);
-                    CHECK(got[1 + i] == want, "filter %d pixel %u size %zu at %zu", f, pixel, size, i);
+                    REQUIRE(got[1 + i] == want, "filter %d pixel %u size %zu at %zu", f, pixel, size, i);
                     sum += want < 128 ? want : 256U - want;
                 }
                 if (sum < least) {
@@ -259,7 +249,7 @@ static void check_filters(void) {
                 }
             }
             png_filter_row(got, row + FILTER_MARGIN, above + FILTER_MARGIN, size, pixel, FILTERS_ALL);
-            CHECK(got[0] == best, "pixel %u size %zu: %d, not %d", pixel, size, got[0], best);
+            REQUIRE(got[0] == best, "pixel %u size %zu: %d, not %d", pixel, size, got[0], best);
         }
 }
 
@@ -284,8 +274,8 @@ static GByteArray *pack_rows(const guint8 *rows, gsize width, gsize height, guin
     if (c)
         cores_join(c);
     for (gsize y = 0; y < height; y++)
-        CHECK(png_deflate_row(d, rows + y * width, width, y == 0, NULL), "row %zu", y);
-    CHECK(png_deflate_end(d, NULL), "end");
+        REQUIRE(png_deflate_row(d, rows + y * width, width, y == 0, NULL), "row %zu", y);
+    REQUIRE(png_deflate_end(d, NULL), "end");
     png_deflate_free(d);
     if (c)
         cores_free(c);
@@ -307,10 +297,10 @@ static void check_stream(const GByteArray *stream, const guint8 *rows, gsize wid
     uLongf size = (width + 1) * height + 1;
     guint8 *filtered = g_malloc(size);
     int status = uncompress(filtered, &size, stream->data, stream->len);
-    CHECK(status == Z_OK && size == (width + 1) * height, "status %d, %lu bytes", status, size);
+    REQUIRE(status == Z_OK && size == (width + 1) * height, "status %d, %lu bytes", status, size);
     unfilter(filtered, width, height);
     for (gsize y = 0; y < height; y++)
-        CHECK(!memcmp(filtered + y * (width + 1) + 1, rows + y * width, width), "row %zu", y);
+        REQUIRE(!memcmp(filtered + y * (width + 1) + 1, rows + y * width, width), "row %zu", y);
     g_free(filtered);
 }
 
@@ -326,8 +316,8 @@ static void check_packing(void) {
                 check_stream(alone, rows, width, height);
                 for (guint cores = 1; cores <= 7; cores += cores == 1 ? 1 : 5) {
                     GByteArray *crowd = pack_rows(rows, width, height, cores, packing);
-                    CHECK(crowd->len == alone->len && !memcmp(crowd->data, alone->data, alone->len),
-                          "kind %d width %zu level %d: other bytes by %u cores", kind, width, level, cores);
+                    REQUIRE(crowd->len == alone->len && !memcmp(crowd->data, alone->data, alone->len),
+                            "kind %d width %zu level %d: other bytes by %u cores", kind, width, level, cores);
                     g_byte_array_unref(crowd);
                 }
                 g_byte_array_unref(alone);
@@ -402,35 +392,36 @@ static void check_unpacking(const Unpacker *u) {
             for (gsize k = size > 1000 && kind != ZEROS; k < G_N_ELEMENTS(chunks); k++)
                 for (guint cores = 0; cores < 3; cores++) {
                     GByteArray *got = unpack(stream, n, chunks[k], size, cores, u, &more);
-                    CHECK(got && got->len == size && !memcmp(got->data, data, size) && !more,
-                          "%s kind %d size %zu chunks %zu", u->name, kind, size, chunks[k]);
+                    REQUIRE(got && got->len == size && !memcmp(got->data, data, size) && !more,
+                            "%s kind %d size %zu chunks %zu", u->name, kind, size, chunks[k]);
                     g_byte_array_unref(got);
                 }
 
             /* Less than the stream holds; bytes behind the stream. */
             GByteArray *got = unpack(stream, n, 8192, MAX(size / 2, 1), 2, u, &more);
-            CHECK(got && got->len == MAX(size / 2, 1) && more == (size > 1), "%s size %zu", u->name, size);
+            REQUIRE(got && got->len == MAX(size / 2, 1) && more == (size > 1), "%s size %zu", u->name, size);
             g_byte_array_unref(got);
             memcpy(stream + n, "abc", 3);
             got = unpack(stream, n + 3, 8192, size, 2, u, &more);
-            CHECK(got && got->len == size && more, "%s size %zu", u->name, size);
+            REQUIRE(got && got->len == size && more, "%s size %zu", u->name, size);
             g_byte_array_unref(got);
 
             /* More than it holds; cut anywhere; a wrong checksum; a wrong header. */
-            CHECK(!unpack(stream, n, 8192, size + 1, 2, u, &more), "%s kind %d size %zu", u->name, kind,
-                  size);
+            REQUIRE(!unpack(stream, n, 8192, size + 1, 2, u, &more), "%s kind %d size %zu", u->name, kind,
+                    size);
             for (gsize cut = 0; cut < n; cut += 1 + cut * 2)
-                CHECK(!unpack(stream, cut, 8192, size, 2, u, &more), "%s %zu of %lu", u->name, cut, n);
+                REQUIRE(!unpack(stream, cut, 8192, size, 2, u, &more), "%s %zu of %lu", u->name, cut, n);
             for (gsize cut = 1; cut <= 4; cut++)
-                CHECK(!unpack(stream, n - cut, 8192, size, 2, u, &more), "%s %zu from the end", u->name, cut);
+                REQUIRE(!unpack(stream, n - cut, 8192, size, 2, u, &more), "%s %zu from the end", u->name,
+                        cut);
             for (gsize at = n - 4; at < n; at++) {
                 stream[at] ^= 1;
-                CHECK(!unpack(stream, n, 8192, size, 2, u, &more), "%s: a wrong checksum", u->name);
+                REQUIRE(!unpack(stream, n, 8192, size, 2, u, &more), "%s: a wrong checksum", u->name);
                 stream[at] ^= 1;
             }
             for (gsize at = 0; at < 2; at++) {
                 stream[at] ^= 0x21;
-                CHECK(!unpack(stream, n, 8192, size, 2, u, &more), "%s: a wrong header", u->name);
+                REQUIRE(!unpack(stream, n, 8192, size, 2, u, &more), "%s: a wrong header", u->name);
                 stream[at] ^= 0x21;
             }
             g_free(stream);

@@ -2,27 +2,16 @@
  *
  * The reader of the orientation tag, on blocks written by hand.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../cli/formats/orientation_tag.h"
 #include "../../cli/formats/text_blocks.h"
-
-#define CHECK(condition, ...)                                                                                \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition);                                           \
-            printf(__VA_ARGS__);                                                                             \
-            putchar('\n');                                                                                   \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "../expect.h"
 
 /* Memory of just that size, so that a sanitizer sees a byte too far. */
 static guint8 *exactly(const void *data, gsize size) {
     guint8 *copy = malloc(size ? size : 1);
-    CHECK(copy, "no memory");
+    REQUIRE(copy, "no memory");
     memcpy(copy, data, size);
     return copy;
 }
@@ -129,12 +118,12 @@ static void test_exif(void) {
     for (gsize i = 0; i < G_N_ELEMENTS(blocks); i++) {
         const Exif *e = &blocks[i];
         guint8 *block = exactly(e->block, e->size);
-        CHECK(exif_orientation(block, e->size, FALSE) == e->tag, "%s", e->what);
-        CHECK(!memcmp(block, e->block, e->size), "%s: changed by a look", e->what);
-        CHECK(exif_orientation(block, e->size, TRUE) == e->tag, "%s", e->what);
+        REQUIRE(exif_orientation(block, e->size, FALSE) == e->tag, "%s", e->what);
+        REQUIRE(!memcmp(block, e->block, e->size), "%s: changed by a look", e->what);
+        REQUIRE(exif_orientation(block, e->size, TRUE) == e->tag, "%s", e->what);
         for (gsize k = 0; k < e->size; k++)
-            CHECK(block[k] == (k == e->at && e->tag ? 1 : (guint8)e->block[k]), "%s: byte %zu", e->what, k);
-        CHECK(exif_orientation(block, e->size, FALSE) == (e->tag ? 1 : 0), "%s: once more", e->what);
+            REQUIRE(block[k] == (k == e->at && e->tag ? 1 : (guint8)e->block[k]), "%s: byte %zu", e->what, k);
+        REQUIRE(exif_orientation(block, e->size, FALSE) == (e->tag ? 1 : 0), "%s: once more", e->what);
         free(block);
     }
 }
@@ -145,8 +134,8 @@ static void test_truncated(void) {
         for (gsize size = 0; size < blocks[i].size; size++) {
             guint8 *block = exactly(blocks[i].block, size);
             int tag = exif_orientation(block, size, TRUE);
-            CHECK(tag == 0 || (tag == blocks[i].tag && size > blocks[i].at), "%s: %zu bytes", blocks[i].what,
-                  size);
+            REQUIRE(tag == 0 || (tag == blocks[i].tag && size > blocks[i].at), "%s: %zu bytes",
+                    blocks[i].what, size);
             free(block);
         }
 }
@@ -183,10 +172,10 @@ static void test_xmp(void) {
         const char *packet = packets[i].packet, *upright = packets[i].upright ? packets[i].upright : packet;
         gsize size = strlen(packet);
         guint8 *copy = exactly(packet, size);
-        CHECK(xmp_orientation(copy, size, FALSE) == packets[i].tag, "%s", packet);
-        CHECK(!memcmp(copy, packet, size), "%s: changed by a look", packet);
+        REQUIRE(xmp_orientation(copy, size, FALSE) == packets[i].tag, "%s", packet);
+        REQUIRE(!memcmp(copy, packet, size), "%s: changed by a look", packet);
         xmp_orientation(copy, size, TRUE);
-        CHECK(!memcmp(copy, upright, size), "%s: became %.*s", packet, (int)size, copy);
+        REQUIRE(!memcmp(copy, upright, size), "%s: became %.*s", packet, (int)size, copy);
         free(copy);
     }
 }
@@ -231,8 +220,8 @@ static void test_texts(void) {
         guint8 *copy = exactly(text, size);
         int found = 0;
         text_blocks_visit(texts[i].keyword, copy, size, reset, &found);
-        CHECK(found == texts[i].found, "%s: %s: %d", texts[i].keyword, text, found);
-        CHECK(!memcmp(copy, upright, size), "%s: became %.*s", text, (int)size, copy);
+        REQUIRE(found == texts[i].found, "%s: %s: %d", texts[i].keyword, text, found);
+        REQUIRE(!memcmp(copy, upright, size), "%s: became %.*s", text, (int)size, copy);
         free(copy);
     }
 }

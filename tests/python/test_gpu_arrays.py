@@ -8,9 +8,9 @@ memory can be read here; so NumPy is the truth again.
 import ctypes
 import itertools
 import sys
-import threading
 import types
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import with_package
 
@@ -250,11 +250,8 @@ class Gpu(unittest.TestCase):
                         numpy_turn_as(source, "rot90", "CHW").tobytes():
                     wrong.append(source)
 
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: work(), range(8)))
         self.assertEqual(wrong, [])
 
     def test_no_pixels(self):

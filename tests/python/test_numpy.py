@@ -5,8 +5,8 @@ import itertools
 import os
 import subprocess
 import sys
-import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import with_package
 
@@ -159,11 +159,8 @@ class Turns(unittest.TestCase):
                     if f"out: its shape is {(min(i, a.shape[0]),) + a.shape[1:]}" not in str(error):
                         wrong.append(str(error))
 
-        threads = [threading.Thread(target=work, args=(a, i)) for i, a in enumerate(pictures)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(pictures)) as pool:
+            list(pool.map(work, pictures, range(len(pictures))))
         self.assertEqual(wrong, [])
 
     def test_anything_with_an_array_interface(self):

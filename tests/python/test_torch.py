@@ -6,8 +6,8 @@ On the processor, and where PyTorch or CuPy finds a GPU and the library has its 
 absence of a GPU a failure.
 """
 import sys
-import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import with_package
 
@@ -152,11 +152,8 @@ class Tensors:
                 if not torch.equal(orient(t, "rot90", "CHW"), turn(t, "rot90", 1, 2)):
                     wrong.append(t)
 
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: work(), range(8)))
         self.assertEqual(wrong, [])
 
 
