@@ -25,21 +25,14 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
+
 #ifdef WITH_CUBLAS
 #include <cublas_v2.h>
 #endif
 #ifdef WITH_NPP
 #include <npp.h>
 #endif
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static uint8_t *src, *dst;
 static size_t capacity = (size_t)5 << 29;

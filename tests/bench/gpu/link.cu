@@ -15,14 +15,7 @@
 #include <functional>
 #include <vector>
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "check.h"
 
 static const size_t side = 16384, pixel = 4, bytes = side * side * pixel;
 
