@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Quarter turns of arrays in memory by OpenCV, NumPy and Pillow: what a Python user would pick instead.
 
-One line of JSON a measurement, of the cases and sizes of `imgtranspose --benchmark=full`, whose report has the
-library's own. `of_copy` is the time of the best copy of as many bytes, by one thread or by all, over that of the turn; the
+One line of JSON a measurement, of the cases of `imgtranspose --benchmark` and the largest sizes that its report has. `of_copy` is the time of the best copy of as many bytes, by one thread or by all, over that of the turn; the
 copies and turns of a case alternate, and medians are given. What is not installed is named and left out.
 
-    arrays.py > peers.jsonl
+    arrays.py bench.jsonl > peers.jsonl
 """
 import concurrent.futures
 import json
@@ -26,19 +25,18 @@ try:
 except ImportError:
     Image = None
 
-BYTES, ROUNDS = 256 << 20, 3
+ROUNDS = 5
 CASES = [("u8", np.uint8, 1), ("u16", np.uint16, 1), ("rgb8", np.uint8, 3), ("rgba8", np.uint8, 4), ("rgb16", np.uint16, 3),
          ("f32", np.float32, 1), ("rgbf32", np.float32, 3), ("f64", np.float64, 1)]
 CORES = len(os.sched_getaffinity(0))
 POOL = concurrent.futures.ThreadPoolExecutor(CORES)
 
 
-def sizes(pixel):
-    """Sides just below powers of two, as the benchmark has them: of whole cache lines, and one pixel less."""
-    count = BYTES // pixel
-    height = 1 << int((count ** 0.5)).bit_length() - 1
-    width = 1 << int(count / height).bit_length() - 1
-    return {"aligned": (width - 64, height - 64), "odd": (width - 65, height - 65)}
+def sizes(report, case):
+    """The largest ones of the report: with sides of whole cache lines, just below powers of two, and one pixel less."""
+    found = sorted((row["width"], row["height"]) for row in report if row.get("case") == case)
+    shapes = {"aligned": [size for size in found if size[0] % 64 == 0 and size[0] & (size[0] - 1)], "odd": [size for size in found if size[0] % 64]}
+    return {shape: sizes[-1] for shape, sizes in shapes.items()}
 
 
 def copy_by_all(target, source):
@@ -94,9 +92,11 @@ def main():
         print(f"{name} is not installed: left out", file=sys.stderr)
     print(json.dumps({"about": "arrays in memory, a quarter turn", "processors": CORES, "peers": {k: v for k, v in peers.items() if v},
                       "opencv_threads": cv2.getNumThreads() if cv2 else 0}))
+    with open(sys.argv[1]) as file:
+        report = [json.loads(line) for line in file]
     random = np.random.default_rng(1)
     for case, kind, channels in CASES:
-        for shape, (width, height) in sizes(np.dtype(kind).itemsize * channels).items():
+        for shape, (width, height) in sizes(report, case).items():
             bytes_of = random.integers(0, 256, width * height * channels * np.dtype(kind).itemsize, np.uint8)
             measure(case, shape, width, height, bytes_of.view(kind).reshape((height, width) + ((channels,) if channels > 1 else ())))
 
