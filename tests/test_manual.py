@@ -69,15 +69,22 @@ def check_types():
                 assert re.search(rf"\b{name};", page_of(name)), f"{name} is not on its page"
 
 
+def said_of(page):
+    """What mandoc, or else groff, finds fault with."""
+    command = ["mandoc", "-Tlint", "-Wwarning"] if shutil.which("mandoc") else ["groff", "-ww", "-mdoc", "-Tascii", "-z"]
+    done = subprocess.run([*command, page], capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
 def check_form():
-    if not shutil.which("mandoc"):
-        print("not run: mandoc -Tlint (there is none)")
+    if not shutil.which("mandoc") and not shutil.which("groff"):
+        print("not run: the form of the pages (there is neither mandoc nor groff)")
         return
     for page in sorted(glob.glob(PAGES + "/*.3")):
         if not read(page).startswith(".so"):
-            done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True, text=True)
-            assert not done.stdout, done.stdout
-            shown = subprocess.run(["mandoc", "-Tascii", page], capture_output=True, text=True).stdout
+            assert not said_of(page), said_of(page)
+            show = ["mandoc", "-Tascii"] if shutil.which("mandoc") else ["groff", "-mdoc", "-Tascii", "-P-cbou"]
+            shown = subprocess.run([*show, page], capture_output=True, text=True).stdout
             wide = [line for line in re.sub(r".\x08", "", shown).split("\n") if len(line) > 80]
             assert not wide, f"{page} does not fit 80 columns: {wide[0]}"
 

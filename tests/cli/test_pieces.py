@@ -232,7 +232,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
 class ThroughVips(CommandTest):
     @classmethod
     def setUpClass(cls):
-        from test_vips_codec import Library
+        from libvips import Library
         cls.library = Library()
 
     def decode(self, name):
