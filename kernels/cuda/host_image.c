@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backend "cuda" for pixels in host memory: upload, turn, download, in pieces. Several are under way at
- * once, so that both directions of the link are busy: a quarter turn's piece is some of its rows, which are
- * columns of the source.
+ * The backend "cuda" for pixels in host memory.
+ *
+ * Pinned memory is the GPU's to read and write. Where rows become columns a kernel turns straight from one
+ * picture to the other, if whole lines of memory can go over the link: copy engines are slower both ways at
+ * once with runs as short as columns have. All else is theirs: upload, turn, download, in pieces of which
+ * several are under way, so that both directions of the link are busy.
+ *
+ * Pixels in other memory would have to pass through pinned memory. To copy a pixel there and another back
+ * costs a processor more than to turn it, so the processor turns them, whoever is asked for.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,10 +22,11 @@
 #include "cuda.h"
 #include "link.h"
 
-enum { LANES = 8, PINNED_LANES = 4, PINNED_RUN = 8192, PLAIN_RUN = 4096 };
-/* Bytes of a side. A copy engine takes rows in chunks of 8 KiB: runs a little longer or much shorter cost up
- * to twice the time. */
-static const size_t pinned_piece = (size_t)32 << 20, plain_piece = (size_t)2 << 20;
+enum { LANES = 4, RUN = 8192, LINE = 128 };
+/* Bytes of a piece's side. A copy engine takes rows in chunks of 8 KiB: runs a little longer or much shorter
+ * cost up to twice the time. */
+static const size_t piece_bytes = (size_t)32 << 20;
+static const size_t band_bytes = (size_t)384 << 20;
 
 typedef struct {
     size_t x, y, width, height;
@@ -27,7 +34,6 @@ typedef struct {
 
 typedef struct {
     const TtMove *move;
-    bool src_pinned, dst_pinned; /* the caller's memory */
     Part most;
     size_t across, pieces, lanes;
     TtLinkSlot slots[LANES];
@@ -66,12 +72,12 @@ static size_t bytes_of_part(const TtMove *m, Part part) {
     return bytes_of(&src) + bytes_of(&dst);
 }
 
-/* A part whose two sides fit: of whole rows, and where rows become columns one whose runs are `run` bytes or
+/* A part whose two sides fit: of whole rows, and where rows become columns one whose runs are RUN bytes or
  * little less on either side; thin pictures make it longer. */
-static Part part_that_fits(const TtMove *m, size_t memory, size_t run) {
+static Part part_that_fits(const TtMove *m, size_t memory) {
     Part part = {0, 0, m->width, m->height};
     if (m->kernel == TT_TRANSPOSE_ROWS) {
-        size_t side = run / m->bytes ? run / m->bytes : 1;
+        size_t side = RUN / m->bytes ? RUN / m->bytes : 1;
         part.width = side < m->width ? side : m->width;
         part.height = part.width < side ? side * side / part.width : side;
         part.height = part.height < m->height ? part.height : m->height;
@@ -95,15 +101,6 @@ static TtSide on_device(const TtLinkRows *r, const TtSide *host) {
                     .step = host->step};
 }
 
-/* The same rows in a slot's pinned memory, laid out as on the GPU. */
-static TtLinkRows staged_rows(const TtLinkRows *r, uint8_t *pinned) {
-    TtLinkRows s = *r;
-    s.host = pinned;
-    s.host_pitch = r->device_pitch;
-    s.host_plane = (ptrdiff_t)r->device_plane;
-    return s;
-}
-
 /* ---- Lanes ------------------------------------------------------------------------------------------- */
 
 static TtStatus move_part(const Job *j, TtCudaUse *use, const TtLinkSlot *slot, Part part) {
@@ -111,26 +108,20 @@ static TtStatus move_part(const Job *j, TtCudaUse *use, const TtLinkSlot *slot, 
     TtLinkRows src = rows_of(m, &m->src, source_of(m, part)), dst = rows_of(m, &m->dst, part);
     src.device = slot->memory;
     dst.device = slot->memory + bytes_of(&src);
-    TtLinkRows src_staged = staged_rows(&src, slot->pinned);
-    TtLinkRows dst_staged = staged_rows(&dst, slot->pinned + (j->src_pinned ? 0 : bytes_of(&src)));
-    TtStatus status;
-    if (!j->src_pinned && (status = tt_link_copy_host(&src, &src_staged)))
-        return status;
     TtMove move = *m;
     move.src = on_device(&src, &m->src);
     move.dst = on_device(&dst, &m->dst);
     move.width = part.width;
     move.height = part.height;
-    CuResult result = tt_link_copy(use, j->src_pinned ? &src : &src_staged, true);
+    CuResult result = tt_link_copy(use, &src, true);
     if (result)
         return tt_driver_failed(use->driver, result, "receiving an image");
-    if ((status = tt_cuda_plan(&move, (TtCudaBatch){1, 0, 0}, false, tt_cuda_most_shared(use),
-                               tt_cuda_launch_one, use)))
-        return status;
-    if ((result = tt_link_copy(use, j->dst_pinned ? &dst : &dst_staged, false)) ||
-        (result = use->driver->cuStreamSynchronize(slot->stream)))
+    TtStatus status =
+        tt_cuda_plan(&move, (TtCudaBatch){1, 0, 0}, false, tt_cuda_most_shared(use), tt_cuda_launch_one, use);
+    if (!status && ((result = tt_link_copy(use, &dst, false)) ||
+                    (result = use->driver->cuStreamSynchronize(slot->stream))))
         return tt_driver_failed(use->driver, result, "turning an image");
-    return j->dst_pinned ? TT_OK : tt_link_copy_host(&dst_staged, &dst);
+    return status;
 }
 
 /* A thread with a slot: takes piece after piece. */
@@ -153,50 +144,39 @@ static void lane(const void *arg, size_t i) {
     tt_cuda_leave(&use);
 }
 
-/* ---- The job ----------------------------------------------------------------------------------------- */
-
 static void drop_slots(const TtCudaUse *use, Job *j) {
     for (int i = 0; i < LANES; i++)
         tt_link_slot_free(use, &j->slots[i]);
 }
 
 /* Slots for pieces of at most so many bytes; as many as there are pieces, if those are fewer. */
-static CuResult make_slots(const TtCudaUse *use, Job *j, size_t bytes, size_t run, size_t lanes) {
+static CuResult make_slots(const TtCudaUse *use, Job *j, size_t bytes) {
     const TtMove *m = j->move;
-    j->most = part_that_fits(m, bytes, run);
+    j->most = part_that_fits(m, bytes);
     j->across = (m->width - 1) / j->most.width + 1;
     j->pieces = ((m->height - 1) / j->most.height + 1) * j->across;
-    j->lanes = lanes < j->pieces ? lanes : j->pieces;
+    j->lanes = LANES < j->pieces ? LANES : j->pieces;
     TtLinkRows src = rows_of(m, &m->src, source_of(m, j->most)), dst = rows_of(m, &m->dst, j->most);
-    size_t pinned = (j->src_pinned ? 0 : bytes_of(&src)) + (j->dst_pinned ? 0 : bytes_of(&dst));
     CuResult result = 0;
     for (size_t i = 0; !result && i < j->lanes; i++)
-        result = tt_link_slot_new(use, bytes_of(&src) + bytes_of(&dst), pinned, &j->slots[i]);
+        result = tt_link_slot_new(use, bytes_of(&src) + bytes_of(&dst), 0, &j->slots[i]);
     if (result)
         drop_slots(use, j);
     return result;
 }
 
-static TtStatus move_all(const TtCudaUse *use, Job *j, unsigned threads) {
+/* By way of the GPU's memory. */
+static TtStatus move_in_pieces(const TtCudaUse *use, Job *j) {
     const TtDriver *d = use->driver;
     size_t available, total;
     CuResult result = d->cuMemGetInfo(&available, &total);
     if (result)
         return tt_driver_failed(d, result, "looking up its free memory");
-    j->src_pinned = tt_link_pinned(use, j->move->src.data);
-    j->dst_pinned = tt_link_pinned(use, j->move->dst.data);
-    bool pinned = j->src_pinned && j->dst_pinned;
-    size_t bytes = 2 * (pinned ? pinned_piece : plain_piece), lanes = tt_threads_of(threads);
-    lanes = lanes < LANES ? lanes : LANES;
-    if (pinned || lanes < PINNED_LANES) /* the link, not the threads, is to be busy */
-        lanes = PINNED_LANES;
-    while ((result = make_slots(use, j, bytes, pinned ? PINNED_RUN : PLAIN_RUN, lanes)) == CU_OUT_OF_MEMORY &&
-           j->most.width * j->most.height > 1)
+    size_t bytes = 2 * piece_bytes;
+    while ((result = make_slots(use, j, bytes)) == CU_OUT_OF_MEMORY && j->most.width * j->most.height > 1)
         bytes = bytes_of_part(j->move, j->most) / 2;
     if (result == CU_OUT_OF_MEMORY)
-        return tt_fail(TT_ERROR_MEMORY,
-                       "the GPU has no memory left, or this machine no pinned memory: %zu of the GPU's %zu "
-                       "bytes are free",
+        return tt_fail(TT_ERROR_MEMORY, "the GPU has no memory left: %zu of its %zu bytes are free",
                        available, total);
     if (result)
         return tt_driver_failed(d, result, "allocating memory");
@@ -205,17 +185,67 @@ static TtStatus move_all(const TtCudaUse *use, Job *j, unsigned threads) {
     return tt_link_tell(&j->failure);
 }
 
+/* Whether a kernel that reads and writes host memory is faster than pieces: where whole lines of memory go
+ * over the link, which those of 3 bytes and of rows between lines are not. */
+static bool suits_link(const TtMove *m, CuPointer src, CuPointer dst) {
+    uint64_t all = src | dst | (uint64_t)m->src.pitch | (uint64_t)m->dst.pitch;
+    return m->kernel == TT_TRANSPOSE_ROWS && m->channels == 1 && m->bytes != 3 && src && dst &&
+           all % LINE == 0;
+}
+
+/* In bands of the source that the GPU's table of pages covers: past it each page is looked up for each tile,
+ * at half the speed. */
+static TtStatus turn_over_link(const TtCudaUse *use, const TtMove *m, CuPointer src, CuPointer dst) {
+    const TtDriver *d = use->driver;
+    TtCudaUse own = *use;
+    size_t pitch = m->src.pitch < 0 ? -(size_t)m->src.pitch : (size_t)m->src.pitch,
+           rows = band_bytes / pitch / LINE * LINE;
+    rows = rows ? rows : LINE;
+    TtStatus status = TT_OK;
+    CuResult result = d->cuStreamCreate(&own.stream, CU_STREAM_NON_BLOCKING);
+    if (result)
+        return tt_driver_failed(d, result, "making a stream");
+    for (size_t x = 0; !status && x < m->width; x += rows) {
+        TtMove band = *m;
+        band.src.data = (uint8_t *)(uintptr_t)src + (ptrdiff_t)x * m->src.pitch;
+        band.dst.data = (uint8_t *)(uintptr_t)dst + x * m->bytes;
+        band.width = m->width - x < rows ? m->width - x : rows;
+        status = tt_cuda_plan(&band, (TtCudaBatch){1, 0, 0}, false, tt_cuda_most_shared(use),
+                              tt_cuda_launch_one, &own);
+    }
+    result = d->cuStreamSynchronize(own.stream);
+    d->cuStreamDestroy(own.stream);
+    return status ? status : result ? tt_driver_failed(d, result, "turning an image") : TT_OK;
+}
+
+/* Whether a side is pinned from its first byte to its last; then *device is its data to the GPU, or 0. */
+static bool side_pinned(const TtCudaUse *use, const TtMove *m, const TtSide *side, Part whole,
+                        CuPointer *device) {
+    TtLinkRows r = rows_of(m, side, whole);
+    const uint8_t *end = r.host + (r.rows - 1) * r.host_pitch + r.row_bytes + (r.planes - 1) * r.host_plane;
+    return tt_link_pinned(use, r.host, NULL) && tt_link_pinned(use, end - 1, NULL) &&
+           tt_link_pinned(use, side->data, device);
+}
+
 static TtStatus move(const TtMove *m, unsigned threads) {
     Job job = {.move = m};
+    CuPointer src, dst;
+    Part whole = {0, 0, m->width, m->height};
     TtCudaUse use;
-    TtStatus status;
-    if (m->bits) /* packed samples are for processors */
-        return tt_backend_find("cpu", &status)->move(m, threads);
-    if ((status = tt_cuda_enter_device(m->device, &use)))
+    TtStatus status = tt_cuda_enter_device(m->device, &use);
+    if (status)
         return status;
-    pthread_mutex_init(&job.failure.lock, NULL);
-    status = move_all(&use, &job, threads);
-    pthread_mutex_destroy(&job.failure.lock);
+    if (m->bits || !side_pinned(&use, m, &m->src, source_of(m, whole), &src) ||
+        !side_pinned(&use, m, &m->dst, whole, &dst)) {
+        const TtBackend *cpu = tt_backend_find("cpu", &status);
+        status = cpu ? cpu->move(m, threads) : status;
+    } else if (suits_link(m, src, dst)) {
+        status = turn_over_link(&use, m, src, dst);
+    } else {
+        pthread_mutex_init(&job.failure.lock, NULL);
+        status = move_in_pieces(&use, &job);
+        pthread_mutex_destroy(&job.failure.lock);
+    }
     tt_cuda_leave(&use);
     return status;
 }

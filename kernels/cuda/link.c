@@ -9,11 +9,14 @@
 
 enum { LARGEST_PITCH = 0x7fffffff };
 
-bool tt_link_pinned(const TtCudaUse *use, const void *p) {
-    int attribute = CU_POINTER_MEMORY_TYPE;
+bool tt_link_pinned(const TtCudaUse *use, const void *p, CuPointer *device) {
+    int attributes[] = {CU_POINTER_MEMORY_TYPE, CU_POINTER_DEVICE_POINTER};
     unsigned type = 0;
-    void *value = &type;
-    return !use->driver->cuPointerGetAttributes(1, &attribute, &value, (CuPointer)(uintptr_t)p) &&
+    CuPointer unused;
+    void *values[] = {&type, device ? device : &unused};
+    if (device)
+        *device = 0;
+    return !use->driver->cuPointerGetAttributes(2, attributes, values, (CuPointer)(uintptr_t)p) &&
            type == CU_MEMORY_HOST;
 }
 
@@ -92,7 +95,56 @@ TtStatus tt_link_tell(TtLinkFailure *failure) {
     return tt_link_has_failed(failure) ? tt_fail(failure->status, "%s", failure->text) : TT_OK;
 }
 
-CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
+/* ---- Slots ------------------------------------------------------------------------------------------- */
+
+/* Slots that nobody uses, kept since to pin memory takes longer than to turn most pictures. */
+enum { IDLE_MOST = 16 };
+static struct {
+    pthread_mutex_t lock;
+    size_t count;
+    struct {
+        TtCudaModule *module; /* the slot's context */
+        TtLinkSlot slot;
+    } entries[IDLE_MOST];
+} idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool take_idle(const TtCudaUse *use, TtLinkSlot *slot) {
+    bool found = false;
+    pthread_mutex_lock(&idle.lock);
+    for (size_t i = idle.count; !found && i-- > 0;)
+        if ((found = idle.entries[i].module == use->module)) {
+            *slot = idle.entries[i].slot;
+            idle.entries[i] = idle.entries[--idle.count];
+        }
+    pthread_mutex_unlock(&idle.lock);
+    return found;
+}
+
+static bool leave_idle(const TtCudaUse *use, const TtLinkSlot *slot) {
+    pthread_mutex_lock(&idle.lock);
+    bool kept = idle.count < IDLE_MOST;
+    if (kept) {
+        idle.entries[idle.count].module = use->module;
+        idle.entries[idle.count++].slot = *slot;
+    }
+    pthread_mutex_unlock(&idle.lock);
+    return kept;
+}
+
+static void destroy(const TtCudaUse *use, TtLinkSlot *slot) {
+    const TtDriver *d = use->driver;
+    if (slot->stream)
+        d->cuStreamDestroy(slot->stream);
+    if (slot->arrived)
+        d->cuEventDestroy(slot->arrived);
+    if (slot->pinned)
+        d->cuMemFreeHost(slot->pinned);
+    if (slot->memory)
+        d->cuMemFree(slot->memory);
+    memset(slot, 0, sizeof(*slot));
+}
+
+static CuResult create(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
     const TtDriver *d = use->driver;
     CuResult result;
     memset(slot, 0, sizeof(*slot));
@@ -101,21 +153,33 @@ CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_byte
         !(result = d->cuEventCreate(&slot->arrived, CU_EVENT_NO_TIMING)) && pinned_bytes)
         result = d->cuMemHostAlloc((void **)&slot->pinned, pinned_bytes, 0);
     if (result)
-        tt_link_slot_free(use, slot);
-    return result;
+        destroy(use, slot);
+    return result == CU_OUT_OF_MEMORY && tt_link_drop_idle(use) ? create(use, bytes, pinned_bytes, slot)
+                                                                : result;
+}
+
+CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
+    if (!pinned_bytes || bytes > TT_LINK_SLOT || pinned_bytes > TT_LINK_PINNED)
+        return create(use, bytes, pinned_bytes, slot);
+    if (take_idle(use, slot))
+        return 0;
+    CuResult result = create(use, TT_LINK_SLOT, TT_LINK_PINNED, slot);
+    slot->standard = !result;
+    return result == CU_OUT_OF_MEMORY ? create(use, bytes, pinned_bytes, slot) : result;
 }
 
 void tt_link_slot_free(const TtCudaUse *use, TtLinkSlot *slot) {
-    const TtDriver *d = use->driver;
-    if (slot->stream) {
-        d->cuStreamSynchronize(slot->stream);
-        d->cuStreamDestroy(slot->stream);
-    }
-    if (slot->arrived)
-        d->cuEventDestroy(slot->arrived);
-    if (slot->pinned)
-        d->cuMemFreeHost(slot->pinned);
-    if (slot->memory)
-        d->cuMemFree(slot->memory);
-    memset(slot, 0, sizeof(*slot));
+    bool works = !slot->stream || !use->driver->cuStreamSynchronize(slot->stream);
+    if (works && slot->standard && leave_idle(use, slot))
+        memset(slot, 0, sizeof(*slot));
+    else
+        destroy(use, slot);
+}
+
+bool tt_link_drop_idle(const TtCudaUse *use) {
+    TtLinkSlot slot;
+    bool dropped = false;
+    for (; take_idle(use, &slot); dropped = true)
+        destroy(use, &slot);
+    return dropped;
 }

@@ -20,8 +20,9 @@ typedef struct {
     size_t row_bytes, rows, planes;
 } TtLinkRows;
 
-/* Whether the driver has pinned the memory at p. */
-bool tt_link_pinned(const TtCudaUse *use, const void *p);
+/* Whether the driver has pinned the memory at p; then *device, unless
+ * NULL, is where the GPU finds it, or 0. */
+bool tt_link_pinned(const TtCudaUse *use, const void *p, CuPointer *device);
 
 /* The pitch on the GPU that suits rows of so many bytes, which lie so far apart in host memory. */
 static inline size_t tt_link_pitch(size_t row_bytes, size_t host_pitch) {
@@ -51,12 +52,19 @@ typedef struct {
     CuEvent arrived; /* the pixels on the GPU */
     uint8_t *pinned; /* NULL: none was asked for */
     CuPointer memory;
+    bool standard; /* of the two sizes below, and kept for the next who asks */
 } TtLinkSlot;
 
-/* CU_OUT_OF_MEMORY also for pinned memory. Frees what it got if it fails. */
+enum { TT_LINK_SLOT = 8 << 20, TT_LINK_PINNED = 2 << 20 }; /* bytes on the GPU, and of pinned memory */
+
+/* A slot with at least so many bytes. CU_OUT_OF_MEMORY also for pinned memory. Frees what it got if it fails.
+ */
 CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot);
 
 /* Waits for the slot's work first. */
 void tt_link_slot_free(const TtCudaUse *use, TtLinkSlot *slot);
+
+/* Frees the slots that this context has in store; whether there were any. */
+bool tt_link_drop_idle(const TtCudaUse *use);
 
 #endif

@@ -17,8 +17,6 @@
 #include "link.h"
 
 enum { SLOTS = 16, ROW_ALIGN = 256 };
-/* Of a slot, or as many as one pixel takes. */
-static const size_t pinned_bytes = (size_t)2 << 20, slot_bytes = (size_t)8 << 20;
 
 typedef struct {
     TtStore store;
@@ -26,7 +24,7 @@ typedef struct {
     unsigned threads;
     TtImage picture; /* its data is on the GPU */
     TtLinkSlot slots[SLOTS];
-    size_t here, there; /* bytes of a slot: of pinned memory, on the GPU */
+    size_t here, there; /* bytes of a slot: of pinned memory, on the GPU; at least those of one pixel */
     bool taken[SLOTS];
     size_t next;           /* slot to look at first: one left long ago has sent its part */
     pthread_mutex_t lock;  /* of taken, next and failed */
@@ -258,7 +256,7 @@ static TtStatus put(TtStore *store, const TtImage *piece, TtOrientation o, TtRec
                  .orientation = o,
                  .place = to,
                  .up = true,
-                 .pinned = tt_link_pinned(&use, piece->data)};
+                 .pinned = tt_link_pinned(&use, piece->data, NULL)};
     status = carry_all(&p);
     if (p.pinned) {
         TtStatus arrived = wait_for_arrival(s, &use);
@@ -291,7 +289,7 @@ static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, cons
     (void)options;
     if (status)
         return status;
-    Passage p = {.store = s, .image = into, .place = from, .pinned = tt_link_pinned(&use, into->data)};
+    Passage p = {.store = s, .image = into, .place = from, .pinned = tt_link_pinned(&use, into->data, NULL)};
     if (!(status = wait_for_all(s, &use)))
         status = p.pinned && into->pitch > 0 ? fetch_at_once(s, &use, from, into) : carry_all(&p);
     tt_cuda_leave(&use);
@@ -324,8 +322,9 @@ static TtStatus allocate(DeviceStore *s, size_t bytes) {
     size_t available = 0, total = 0;
     CuPointer memory = 0;
     CuResult result = d->cuMemGetInfo(&available, &total);
-    if (!result && !(result = d->cuMemAlloc(&memory, bytes)))
-        s->picture.data = (void *)(uintptr_t)memory;
+    if (!result && (result = d->cuMemAlloc(&memory, bytes)) == CU_OUT_OF_MEMORY && tt_link_drop_idle(&use))
+        result = d->cuMemAlloc(&memory, bytes);
+    s->picture.data = result ? NULL : (void *)(uintptr_t)memory;
     for (int i = 0; !result && i < SLOTS; i++)
         if (!(result = tt_link_slot_new(&use, s->there, s->here, &s->slots[i])))
             result = d->cuEventRecord(s->slots[i].arrived, s->slots[i].stream);
@@ -355,8 +354,8 @@ TtStatus tt_store_device_new(const TtImage *result, const TtFrameOptions *option
     s->store = (TtStore){.put = put, .read = read_back, .free = free_store, .kind = TT_STORE_DEVICE};
     s->device = options->device;
     s->threads = threads;
-    s->here = padded > pinned_bytes ? padded : pinned_bytes;
-    s->there = padded > slot_bytes ? padded : slot_bytes;
+    s->here = padded > TT_LINK_PINNED ? padded : TT_LINK_PINNED;
+    s->there = padded > TT_LINK_SLOT ? padded : TT_LINK_SLOT;
     s->picture = on_device(&shape, &rows);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->vacant, NULL);

@@ -141,9 +141,10 @@ TT_API TtImage tt_subimage(const TtImage *image, TtRect r);
 /* ---- Backends -------------------------------------------------------------------------------------- */
 
 /* The code that moves the pixels. Two names choose: "auto" (for pixels in host memory the same as
- * "cpu") and "cpu" (the fastest of this processor's). The others force one: "cuda" sends the pixels to a GPU
- * and fetches them back, packed samples excepted, which the processor turns; "c" is plain C and defines what
- * is right; tt_backend_name() counts through them all, best first, NULL past the last. */
+ * "cpu") and "cpu" (the fastest of this processor's). The others force one: "cuda" lets a GPU turn what lies
+ * in pinned memory (cudaHostAlloc, cudaHostRegister). Pixels in other host memory and packed samples are
+ * turned by the processor even then: to copy pixels into pinned memory takes it longer. "c" is plain C and
+ * defines what is right; tt_backend_name() counts through them all, best first, NULL past the last. */
 TT_API const char *tt_backend_name(size_t index);
 
 /* TT_OK if the named backend can be used here, TT_ERROR_NO_DEVICE if this build knows it but this machine

@@ -21,9 +21,10 @@ static void open_fake(void) {
 
 /* ---- Every call fails once --------------------------------------------------------------------------- */
 
-enum { WIDTH = 50, HEIGHT = 30, BYTES = WIDTH * HEIGHT };
+enum { WIDTH = 50, HEIGHT = 30, BYTES = WIDTH * HEIGHT, LINE = 128 };
 
-static uint8_t host[2][BYTES];
+static uint8_t *host[2]; /* pinned */
+static uint8_t *lines[2];
 static uint64_t memory[2];
 
 static TtStatus turn_on_device(void) {
@@ -43,6 +44,14 @@ static TtStatus turn_list_on_device(void) {
 static TtStatus turn_in_host_memory(void) {
     TtImage src = tt_image(host[0], WIDTH, WIDTH, HEIGHT, 1, 8);
     TtImage dst = tt_image(host[1], HEIGHT, HEIGHT, WIDTH, 1, 8);
+    TtOptions options = {sizeof(options), "cuda", 0, 0};
+    return tt_orient(&src, &dst, TT_ROT270, &options);
+}
+
+/* Rows that start on lines of memory, which the GPU reads and writes itself. */
+static TtStatus turn_lines_in_host_memory(void) {
+    TtImage src = tt_image(lines[0], LINE, LINE, LINE, 1, 8),
+            dst = tt_image(lines[1], LINE, LINE, LINE, 1, 8);
     TtOptions options = {sizeof(options), "cuda", 0, 0};
     return tt_orient(&src, &dst, TT_ROT270, &options);
 }
@@ -210,6 +219,11 @@ static void test_no_driver(const char *setting, const char *word) {
 int main(void) {
     uint64_t random_state = 5;
     open_fake();
+    for (int i = 0; i < 2; i++) {
+        uint8_t *whole = gpu_host_memory(LINE * (LINE + 1), true);
+        lines[i] = whole + (LINE - (uintptr_t)whole % LINE) % LINE;
+        host[i] = gpu_host_memory(BYTES, true);
+    }
     random_fill(&random_state, host[0], BYTES);
     GPU(cuMemAlloc(&memory[0], 4 * BYTES));
     GPU(cuMemAlloc(&memory[1], 4 * BYTES));
@@ -221,6 +235,7 @@ int main(void) {
     test_each_call("tt_orient_async", turn_on_device, false);
     test_each_call("tt_orient_list_async", turn_list_on_device, false);
     test_each_call("tt_orient", turn_in_host_memory, false);
+    test_each_call("tt_orient of whole lines", turn_lines_in_host_memory, false);
     test_arguments();
     test_two_devices();
     test_little_memory();

@@ -274,6 +274,40 @@ static void test_host(void) {
     drop(&p);
 }
 
+/* An image whose rows start on lines of memory, in pinned memory. */
+static TtImage on_lines(size_t width, size_t height, uint32_t channels, uint32_t bits, uint8_t **memory,
+                        size_t *bytes) {
+    size_t line = 128, pitch = (width * channels * bits / 8 + line - 1) / line * line + below(2) * line;
+    *bytes = pitch * height + line;
+    *memory = gpu_host_memory(*bytes, true);
+    memset(*memory, 0x77, *bytes);
+    uint8_t *first = *memory + (line - (uintptr_t)*memory % line) % line;
+    return below(2)
+               ? tt_image(first, (ptrdiff_t)pitch, width, height, channels, bits)
+               : tt_image(first + pitch * (height - 1), -(ptrdiff_t)pitch, width, height, channels, bits);
+}
+
+/* Pixels in host memory that the GPU reads and writes itself. */
+static void test_host_lines(uint32_t channels, uint32_t bits, int orientation) {
+    size_t width = 1 + below(300), height = 1 + below(300), src_bytes, dst_bytes;
+    uint8_t *src, *dst;
+    TtImage from = on_lines(width, height, channels, bits, &src, &src_bytes),
+            to = on_lines(height, width, channels, bits, &dst, &dst_bytes);
+    random_fill(&random_state, src, src_bytes);
+    TtImage truth = to;
+    uint8_t *expected = malloc(dst_bytes);
+    memcpy(expected, dst, dst_bytes);
+    truth.data = expected + ((uint8_t *)to.data - dst);
+    picture_turn(&from, &truth, orientation);
+    TtOptions options = {sizeof(options), "cuda", 0, 0};
+    TtStatus status = tt_orient(&from, &to, (TtOrientation)orientation, &options);
+    EXPECT(!status && !memcmp(dst, expected, dst_bytes), "%zux%zu of %u times %u bits, orientation %d: %s",
+           width, height, channels, bits, orientation, tt_last_error());
+    free(expected);
+    gpu_host_free(src, true);
+    gpu_host_free(dst, true);
+}
+
 int main(int argc, char **argv) {
     size_t cases = argc > 1 ? strtoul(argv[1], NULL, 10) : 1500;
     if (argc > 2)
@@ -287,5 +321,9 @@ int main(int argc, char **argv) {
         size_t kind = below(8);
         kind < 5 ? test_single() : kind == 5 ? test_list() : kind == 6 ? test_strided() : test_host();
     }
+    static const uint32_t formats[][2] = {{1, 8}, {1, 16}, {1, 32}, {3, 16}, {1, 64}, {3, 32}, {4, 32}};
+    for (size_t i = 0; i < 7; i++)
+        for (int o = TT_TRANSPOSE; o <= TT_ROT270; o++)
+            test_host_lines(formats[i][0], formats[i][1], o);
     return expect_result();
 }

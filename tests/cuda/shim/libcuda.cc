@@ -263,6 +263,8 @@ EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values
     for (unsigned i = 0; i < count; i++)
         if (attributes[i] == 1)
             *(Context **)values[i] = block ? block->context : nullptr;
+        else if (attributes[i] == 3)
+            *(uint64_t *)values[i] = pointer;
         else
             *(int *)values[i] =
                 attributes[i] == 2 ? (block ? 2 : in_pinned) : (block ? block->context->device : -2);
