@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-glib/json-glib.h>
-
 #include "checksum.h"
 #include "fault.h"
+#include "json_line.h"
 #include "report.h"
+
+enum { DEEPEST = 2 }; /* a file's line has an object of seconds in it */
 
 /* A file, as its inode and the moment of its last change tell it from others. */
 typedef struct {
@@ -54,12 +55,9 @@ static gboolean same_mark(gconstpointer a, gconstpointer b) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
 
-static gint64 number(JsonObject *object, const char *member) {
-    return json_object_get_int_member_with_default(object, member, 0);
-}
-
 static const char *text(JsonObject *object, const char *member) {
-    return json_object_get_string_member_with_default(object, member, "");
+    const char *value = json_line_text(object, member);
+    return value ? value : "";
 }
 
 static Entry *entry_of(Journal *journal, JsonObject *object) {
@@ -77,9 +75,11 @@ static Entry *entry_of(Journal *journal, JsonObject *object) {
 static void note_intent(Journal *journal, Entry *entry, JsonObject *object) {
     g_free(entry->sha256);
     *entry = (Entry){.intended = TRUE, .sha256 = g_strdup(text(object, "sha256"))};
-    entry->turned = (Mark){number(object, "inode"), number(object, "size"), number(object, "modified_ns")};
-    entry->original = (Mark){number(object, "original_inode"), number(object, "original_size"),
-                             number(object, "original_modified_ns")};
+    entry->turned = (Mark){json_line_number(object, "inode"), json_line_number(object, "size"),
+                           json_line_number(object, "modified_ns")};
+    entry->original =
+        (Mark){json_line_number(object, "original_inode"), json_line_number(object, "original_size"),
+               json_line_number(object, "original_modified_ns")};
     g_hash_table_insert(journal->turned, g_memdup2(&entry->turned, sizeof(Mark)), entry);
 }
 
@@ -88,8 +88,8 @@ static void note_file(Entry *entry, JsonObject *object) {
     if (strcmp(status, "turned") && strcmp(status, "copied"))
         return;
     entry->done = TRUE;
-    entry->bytes_in = number(object, "bytes_in");
-    entry->bytes_out = number(object, "bytes_out");
+    entry->bytes_in = json_line_number(object, "bytes_in");
+    entry->bytes_out = json_line_number(object, "bytes_out");
 }
 
 static void note_line(Journal *journal, JsonObject *object) {
@@ -111,12 +111,10 @@ static gboolean read_lines(Journal *journal, FILE *file, GError **error) {
     JsonParser *parser = json_parser_new();
     char *line = NULL;
     size_t room = 0;
-    ssize_t length;
-    while ((length = getline(&line, &room, file)) > 0) {
-        JsonNode *root =
-            json_parser_load_from_data(parser, line, length, NULL) ? json_parser_get_root(parser) : NULL;
-        if (root && JSON_NODE_HOLDS_OBJECT(root))
-            note_line(journal, json_node_get_object(root));
+    while (getline(&line, &room, file) > 0) {
+        guint depth = json_line_depth(line);
+        if (depth && depth <= DEEPEST && json_parser_load_from_data(parser, line, -1, NULL))
+            note_line(journal, json_node_get_object(json_parser_get_root(parser)));
     }
     free(line);
     g_object_unref(parser);

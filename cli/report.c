@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "json_line.h"
 #include "output_file.h"
 
 struct Report {
@@ -145,14 +146,14 @@ static void add_name(JsonObject *object, const char *member, const char *name) {
 
 char *report_name(JsonObject *object, const char *member) {
     char *key = g_strconcat(member, "_bytes", NULL), *name;
-    const char *bytes = json_object_get_string_member_with_default(object, key, NULL);
+    const char *bytes = json_line_text(object, key);
     gsize size;
     if (bytes) {
         guchar *decoded = g_base64_decode(bytes, &size);
         name = g_strndup((const char *)decoded, size);
         g_free(decoded);
     } else {
-        name = g_strdup(json_object_get_string_member_with_default(object, member, NULL));
+        name = g_strdup(json_line_text(object, member));
     }
     g_free(key);
     return name;

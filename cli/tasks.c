@@ -11,9 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <json-glib/json-glib.h>
-
 #include "inputs.h"
+#include "json_line.h"
 #include "report.h"
 #include "say.h"
 
@@ -137,31 +136,13 @@ static char *next_line(Tasks *tasks, const volatile int *cancel, gsize *length, 
 
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
-/* One object without another in it. The parser would take the last of several, and any depth. */
-static gboolean is_one_flat_object(const char *line) {
-    gboolean in_string = FALSE;
-    guint begins = 0, ends = 0;
-    for (const char *p = line; *p; p++)
-        if (in_string) {
-            in_string = *p != '"';
-            p += *p == '\\' && p[1];
-        } else if (ends && !g_ascii_isspace(*p)) {
-            return FALSE;
-        } else {
-            in_string = *p == '"';
-            begins += *p == '{' || *p == '[';
-            ends += *p == '}';
-        }
-    return begins == 1 && ends == 1;
-}
-
 static JsonObject *parse(JsonParser *parser, const char *line, gsize length, Task *task) {
     GError *error = NULL;
     if (length > LONGEST)
         trouble(task, "is longer than a megabyte: write one task a line");
     else if (!g_utf8_validate(line, (gssize)length, NULL))
         trouble(task, "is not UTF-8: give names of other bytes as base64, as in_bytes and out_bytes");
-    else if (!is_one_flat_object(line) || strstr(line, "\\u0000"))
+    else if (json_line_depth(line) != 1 || strstr(line, "\\u0000"))
         trouble(task,
                 "is no task: write one JSON object a line, as {\"op\":\"rot90\",\"in\":\"a\",\"out\":\"b\"}");
     else if (!json_parser_load_from_data(parser, line, (gssize)length, &error))
@@ -190,7 +171,7 @@ static gboolean check_members(JsonObject *object, Task *task) {
 }
 
 static gboolean find_operation(const Options *options, JsonObject *object, Task *task) {
-    const char *name = json_object_get_string_member_with_default(object, "op", NULL);
+    const char *name = json_line_text(object, "op");
     task->operation = options->operation;
     if (!name)
         return options->operation_named ||
