@@ -250,7 +250,10 @@ class Journal(InPlaceTest):
     def test_halves_and_foreign_lines(self):
         self.succeeds(*self.resume, "a.pgm")
         intent, done = self.read("report").splitlines(True)[:2]
-        self.write("report", intent[:60] + b"\n[1]\n7\n\n{}\n" + intent + done[:40])
+        foreign = b"".join(b'{"event": %s, "output": %s, "inode": %s, "operation": "rot90"}\n' % (value, value, value)
+                           for value in (b"3", b"null", b"[]", b"{}", b"1.5", b'"intent"'))
+        deep = b'{"event": ' + b"[" * 10 ** 6 + b"\n" + b"{ /* \" */ " + b'{"a": ' * 10 ** 5 + b"\n"
+        self.write("report", intent[:60] + b"\n[1]\n7\n\n{}\n" + foreign + deep + intent + done[:40])
         self.succeeds(*self.resume, "a.pgm")
         self.assertEqual(self.read("a.pgm"), AFTER)
         self.assertEqual(self.last()["status"], "skipped")
