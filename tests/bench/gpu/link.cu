@@ -37,8 +37,8 @@ static double median(const std::function<void()> &work, int runs = 7) {
     return times[times.size() / 2];
 }
 
-static double report(const char *what, double seconds, double link) {
-    double rate = 1e-9 * (double)bytes / seconds;
+static double report(const char *what, double seconds, double link, size_t moved = bytes) {
+    double rate = 1e-9 * (double)moved / seconds;
     printf("{\"what\":\"%s\",\"gb_per_s\":%.1f,\"of_link\":%.3f}\n", what, rate,
            link > 0 ? rate / link : 1.0);
     fflush(stdout);
@@ -53,23 +53,36 @@ static void check(TtStatus status) {
 }
 
 /* Whether b is a turned by 90 degrees. */
-static void verify(const uint32_t *a, const uint32_t *b, const char *what) {
-    for (size_t i = 0; i < side * side; i += 4099) {
-        size_t x = i % side, y = i / side;
-        if (a[i] != b[x * side + side - 1 - y]) {
+static void verify(const uint8_t *a, const uint8_t *b, size_t width, size_t height, size_t size,
+                   const char *what) {
+    for (size_t i = 0; i < width * height; i += 4099) {
+        size_t x = i % width, y = i / width;
+        if (memcmp(a + i * size, b + (x * height + height - 1 - y) * size, size)) {
             fprintf(stderr, "%s: wrong at %zu, %zu\n", what, x, y);
             exit(1);
         }
     }
 }
 
-static void turn(const char *what, uint8_t *from, uint8_t *to, const char *backend, double link) {
-    TtImage src = tt_image(from, (ptrdiff_t)(side * pixel), side, side, 1, 8 * pixel);
-    TtImage dst = tt_image(to, (ptrdiff_t)(side * pixel), side, side, 1, 8 * pixel);
+/* Pixels of so many bytes; `odd` rows start anywhere. */
+static void turn(const char *what, uint8_t *from, uint8_t *to, const char *backend, double link,
+                 size_t size = pixel, bool odd = false) {
+    size_t width = 1;
+    while (width * width * size < bytes / 2)
+        width *= 2;
+    size_t height = bytes / (width * size) / 128 * 128;
+    width -= odd, height -= odd;
+    bool words = size % 4 == 0;
+    uint32_t samples = words ? (uint32_t)size / 4 : (uint32_t)size, bits = words ? 32 : 8;
+    TtImage src = tt_image(from, (ptrdiff_t)(width * size), width, height, samples, bits);
+    TtImage dst = tt_image(to, (ptrdiff_t)(height * size), height, width, samples, bits);
     TtOptions options = {sizeof(options), backend, 0, 0};
+    char name[100];
+    snprintf(name, sizeof(name), "%s, %zu bytes a pixel, %zu x %zu", what, size, width, height);
     memset(to, 0xa5, bytes);
-    report(what, median([&] { check(tt_orient(&src, &dst, TT_ROT90, &options)); }), link);
-    verify((uint32_t *)from, (uint32_t *)to, what);
+    report(name, median([&] { check(tt_orient(&src, &dst, TT_ROT90, &options)); }), link,
+           width * height * size);
+    verify(from, to, width, height, size, name);
 }
 
 /* Bands of 256 rows in order, then rows in order: each phase by itself. */
@@ -103,7 +116,7 @@ static void frame(const char *up, const char *down, uint8_t *from, uint8_t *to, 
         }
         tt_frame_free(f);
     }
-    verify((uint32_t *)from, (uint32_t *)to, up);
+    verify(from, to, side, side, pixel, up);
     std::sort(ups.begin(), ups.end());
     std::sort(downs.begin(), downs.end());
     report(up, ups[ups.size() / 2], up_link);
@@ -129,7 +142,9 @@ int main() {
     double one_up = report("copy up", median([&] { up(), wait(); }), 0);
     double one_down = report("copy down", median([&] { down(), wait(); }), 0);
     double both = report("copies both ways", median([&] { up(), down(), wait(); }), 0);
-    turn("turn, pinned to pinned", pinned[0], pinned[1], "cuda", both);
+    for (size_t size : {1, 2, 3, 4, 6, 8, 12, 16})
+        for (bool odd : {false, true})
+            turn("turn, pinned to pinned", pinned[0], pinned[1], "cuda", both, size, odd);
     turn("turn, plain to plain", plain[0], plain[1], "cuda", both);
     turn("turn, plain to plain, by the processor", plain[0], plain[1], "cpu", both);
     frame("frame, pinned bands up", "frame, rows down to pinned", pinned[0], pinned[1], one_up, one_down);
