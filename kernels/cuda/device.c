@@ -80,10 +80,11 @@ static TtStatus load_uncaptured(const TtDriver *d, TtCudaModule *m) {
 
 /* The kernels in the current context. */
 static TtStatus find_module(const TtDriver *d, CuContext context, TtCudaModule **module) {
-    unsigned long long id = 0;
+    unsigned long long id = 0; /* since another context may be made where one was */
     TtStatus status = TT_OK;
-    if (d->cuCtxGetId && d->cuCtxGetId(context, &id))
-        id = 0;
+    CuResult result = d->cuCtxGetId ? d->cuCtxGetId(context, &id) : 0;
+    if (result)
+        return tt_driver_failed(d, result, "looking up a context");
     pthread_mutex_lock(&lock);
     for (*module = modules; *module; *module = (*module)->next)
         if ((*module)->context == context && (*module)->id == id)
