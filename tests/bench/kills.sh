@@ -6,4 +6,4 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
-exec python3 "$here/../cli/test_never_lost.py" "$build/cli/imgtranspose" "$build/tests/cli/libdisturb.so" "${2:-200}"
+PYTHONPATH=$here/../cli exec python3 "$here/../fault/test_command.py" "$build/cli/imgtranspose" "$build/tests/fault/libdisturb.so" "" "${2:-200}"

@@ -3,6 +3,7 @@
 import atexit
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,20 @@ atexit.register(shutil.rmtree, REPORTS)
 for sanitizer in ("ASAN", "LSAN", "TSAN", "UBSAN"):
     name = sanitizer + "_OPTIONS"
     os.environ[name] = f"{os.environ.get(name, '')}:log_path={REPORTS}/report:exitcode=99"
+
+
+def preloaded(library):
+    return ":".join(filter(None, (os.environ.get("LD_PRELOAD"), library)))
+
+
+def address_space(limit):
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def runs_in(limit):
+    """So little address space. A sanitizer takes more than any limit, and its report of that is none of a test's."""
+    quiet = {name: value for name, value in os.environ.items() if not name.endswith("SAN_OPTIONS")}
+    return subprocess.run([COMMAND, "--version"], capture_output=True, env=quiet, preexec_fn=address_space(limit)).returncode == 0
 
 
 def turn(rows, orientation):

@@ -481,7 +481,7 @@ class NothingLost(CommandTest):
         self.assertEqual(self.files(), ["copy.png", "in.png"])
 
     def meddled(self, **variables):
-        return {**os.environ, "LD_PRELOAD": MEDDLE, **variables}
+        return {**os.environ, "LD_PRELOAD": command.preloaded(MEDDLE), **variables}
 
     def test_a_spoiled_copy_replaces_nothing(self):
         """A byte of it changes when it is synced: so it must be synced, and read back."""

@@ -289,7 +289,7 @@ class Plans(InputTest):
     def test_names_that_differ_in_capitals(self):
         """They clash where the output folder does not tell them apart."""
         self.make("Sub/x.pgm", "sub/X.pgm", "\N{LATIN SMALL LETTER U WITH DIAERESIS}", "\N{LATIN CAPITAL LETTER U WITH DIAERESIS}")
-        blind = {**os.environ, "LD_PRELOAD": os.path.abspath(sys.argv[2]), "MEDDLE_BLIND": "1"}
+        blind = {**os.environ, "LD_PRELOAD": command.preloaded(os.path.abspath(sys.argv[2])), "MEDDLE_BLIND": "1"}
         for names in (("-r", "in"), ("-r", "in", "--include", "x*")):
             self.fails(2, *TURN, *names, "-d", "new/out", says=("capitals", "new/out"), env=blind)
         self.succeeds(*TURN, "-r", "in/Sub", "-d", "out", env=blind)

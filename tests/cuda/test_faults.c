@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What goes wrong with a GPU is said and leaves nothing behind: each call to the driver fails in turn, and
- * every argument that cannot be is refused before anything is enqueued. Needs the shim's libcuda.so.1.
+ * What goes wrong with a GPU is said and leaves nothing behind: each call to the driver, and to the system,
+ * fails in turn, and every argument that cannot be is refused before anything is enqueued. Needs the shim's
+ * libcuda.so.1.
  */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../fault/system.h"
 #include "../random.h"
 #include "fake.h"
 #include "tiletranspose/tt.h"
@@ -56,8 +58,33 @@ static TtStatus turn_lines_in_host_memory(void) {
     return tt_orient(&src, &dst, TT_ROT270, &options);
 }
 
+static TtStatus turn_strided_on_device(void) {
+    TtImage src = tt_image((void *)(uintptr_t)memory[0], WIDTH, WIDTH, HEIGHT, 1, 8);
+    TtImage dst = tt_image((void *)(uintptr_t)memory[1], HEIGHT, HEIGHT, WIDTH, 1, 8);
+    return tt_orient_strided_async(&src, &dst, 4, BYTES, BYTES, TT_ROT90, NULL, NULL);
+}
+
 static TtStatus prepare(void) {
     return tt_device_prepare(1);
+}
+
+static bool of_system; /* what fails */
+
+static void fail_at(long n) {
+    system_heal();
+    if (of_system)
+        system_fault_any(OWN, (size_t)n, (size_t)n);
+    else
+        fake.fail_at(n);
+}
+
+static long calls_made(void) {
+    return of_system ? (long)system_calls_any() : fake.calls();
+}
+
+/* Blocks of the process's own are for good once the driver is used. */
+static long left_now(bool first_use) {
+    return fake.left() + (first_use ? 0 : system_left());
 }
 
 /* The first use of the driver is in a process of its own each time. */
@@ -75,26 +102,28 @@ static void test_each_call(const char *name, TtStatus (*turn)(void), bool first_
             calls = n;
             continue;
         }
-        long left = fake.left();
-        fake.fail_at(n);
+        long left = left_now(first_use);
+        fail_at(n);
         TtStatus status = turn();
-        bool reached = fake.calls() >= n;
+        bool reached = calls_made() >= n;
         fake.fail_at(0);
+        system_heal();
         if (reached && status)
             EXPECT(status >= TT_ERROR_MEMORY && *tt_last_error() && !strchr(tt_last_error(), '\n'),
                    "%s: call %ld: status %d: '%s'", name, n, (int)status, tt_last_error());
         if (!reached)
             EXPECT(!status, "%s without a failure: %s", name, tt_last_error());
-        EXPECT(fake.left() == left, "%s: after call %ld failed %ld things are left", name, n,
-               fake.left() - left);
+        EXPECT(left_now(first_use) == left, "%s: after call %ld failed %ld things are left", name, n,
+               left_now(first_use) - left);
         EXPECT(!turn(), "%s: after call %ld failed once: %s", name, n, tt_last_error());
-        EXPECT(fake.left() == left, "%s: a later turn leaves %ld things", name, fake.left() - left);
+        EXPECT(left_now(first_use) == left, "%s: a later turn leaves %ld things", name,
+               left_now(first_use) - left);
         if (first_use)
             _exit(expect_failures ? 2 : reached ? 1 : 0);
         done = !reached;
         calls = n;
     }
-    EXPECT(done && calls > 3, "%s makes %ld calls", name, calls);
+    EXPECT(done && (of_system || calls > 3), "%s makes %ld calls", name, calls);
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------------- */
@@ -229,13 +258,21 @@ int main(void) {
     GPU(cuMemAlloc(&memory[1], 4 * BYTES));
     test_no_driver("none", "no GPU");
     test_no_driver("old", "too old");
-    test_each_call("first use", turn_on_device, true);
-    test_each_call("first preparation", prepare, true);
-    test_each_call("first turn in host memory", turn_in_host_memory, true);
-    test_each_call("tt_orient_async", turn_on_device, false);
-    test_each_call("tt_orient_list_async", turn_list_on_device, false);
-    test_each_call("tt_orient", turn_in_host_memory, false);
-    test_each_call("tt_orient of whole lines", turn_lines_in_host_memory, false);
+    for (int i = 0; i < 2; i++) {
+        of_system = i;
+        test_each_call("first use", turn_on_device, true);
+        test_each_call("first preparation", prepare, true);
+        test_each_call("first turn in host memory", turn_in_host_memory, true);
+    }
+    EXPECT(!turn_on_device(), "%s", tt_last_error()); /* from here on the driver is used */
+    for (int i = 0; i < 2; i++) {
+        of_system = i;
+        test_each_call("tt_orient_async", turn_on_device, false);
+        test_each_call("tt_orient_strided_async", turn_strided_on_device, false);
+        test_each_call("tt_orient_list_async", turn_list_on_device, false);
+        test_each_call("tt_orient", turn_in_host_memory, false);
+        test_each_call("tt_orient of whole lines", turn_lines_in_host_memory, false);
+    }
     test_arguments();
     test_two_devices();
     test_little_memory();

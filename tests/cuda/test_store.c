@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../eight.h"
+#include "../fault/system.h"
 #include "../pictures.h"
 #include "../random.h"
 #include "fake.h"
@@ -193,26 +194,40 @@ static void test_threads(size_t width, size_t height, bool pinned) {
 
 /* ---- Faults -------------------------------------------------------------------------------------------- */
 
-static void test_each_call(void) {
+/* Each call to the driver, or of the library to the system, fails once. */
+static void test_each_call(bool of_system) {
+    uint8_t source[40 * 30], turned[40 * 30], truth[40 * 30];
+    Case c = {.orientation = TT_ROT90};
+    c.src = tt_image(source, 40, 40, 30, 1, 8);
+    c.got = tt_image(turned, 30, 30, 40, 1, 8);
+    TtImage want = tt_image(truth, 30, 30, 40, 1, 8);
+    random_fill(&random_state, source, sizeof(source));
+    picture_turn(&c.src, &want, TT_ROT90);
     bool reached = true;
-    for (long n = 1; reached && n < 1000; n++) {
-        Case c = {.orientation = TT_ROT90};
-        static uint8_t pixels[2][40 * 30];
-        c.src = tt_image(pixels[0], 40, 40, 30, 1, 8);
-        c.got = tt_image(pixels[1], 30, 30, 40, 1, 8);
-        long left = fake.left();
-        fake.fail_at(n);
+    long n;
+    for (n = 1; reached && n < 1000; n++) {
+        long left = fake.left() + system_left();
+        memset(turned, 0x5a, sizeof(turned));
+        c.frame = NULL;
+        system_heal();
+        if (of_system)
+            system_fault_any(OWN, (size_t)n, (size_t)n);
+        else
+            fake.fail_at(n);
         TtStatus status = make_frame(&c);
         if (!status && !(status = put_rows(&c, 0, 17)) && !(status = put_rows(&c, 17, 30)))
             status = read_rows(&c, 0, 40);
-        reached = fake.calls() >= n;
+        reached = of_system ? (long)system_calls_any() >= n : fake.calls() >= n;
         fake.fail_at(0);
+        system_heal();
         EXPECT(!status || (reached && *tt_last_error() && !strchr(tt_last_error(), '\n')),
                "call %ld: status %d: '%s'", n, (int)status, tt_last_error());
+        EXPECT(status || !memcmp(turned, truth, sizeof(truth)), "call %ld: no error, and other pixels", n);
         tt_frame_free(c.frame);
-        EXPECT(fake.left() == left, "call %ld: %ld things are left", n, fake.left() - left);
+        EXPECT(fake.left() + system_left() == left, "call %ld: %ld things are left", n,
+               fake.left() + system_left() - left);
     }
-    EXPECT(!reached, "the calls do not end");
+    EXPECT(!reached && n > 2, "%ld calls", n);
 }
 
 static void test_little_memory(void) {
@@ -262,7 +277,8 @@ int main(void) {
     test_threads(200000, 40, false);
     test_arguments();
     if (fake_open()) {
-        test_each_call();
+        test_each_call(false);
+        test_each_call(true);
         test_little_memory();
     }
     return expect_result();

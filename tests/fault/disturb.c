@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preloaded into the command to disturb one system call of a kind: each call in turn, by runs that count.
- * Calls are caught by a filter (seccomp), wherever they come from: from the C library's own streams, too.
+ * Preloaded into the command to disturb one call of a kind: each in turn, by runs that count. Those to the
+ * system are caught by a filter (seccomp), wherever they come from: from the C library's own streams, too.
  *
- *     DISTURB_CALL    the kind, a name of the table below
+ *     DISTURB_CALL    the kind: a name of the table below, "thread", or "memory" in a build of its own
  *     DISTURB_AT      the number of the call from 1; 0 disturbs none
  *     DISTURB_HOW     kill (before the call), short (half as many bytes), or the number of an error
  *     DISTURB_ON      set: later calls too
  *     DISTURB_COUNT   a file that gets the number of calls
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -42,14 +46,21 @@ static const struct {
     {"unlink", {SYS_unlink, SYS_unlinkat, -1}},
     {"open", {SYS_open, SYS_openat, -1}},
     {"chown", {SYS_fchown, SYS_chown, -1}},
+    {"mkdir", {SYS_mkdir, SYS_mkdirat, -1}},
+    {"stat", {SYS_newfstatat, SYS_statx, SYS_fstat}},
 #else
-    {"rename", {SYS_renameat2, -1, -1}},   {"link", {SYS_linkat, -1, -1}},
-    {"unlink", {SYS_unlinkat, -1, -1}},    {"open", {SYS_openat, -1, -1}},
+    {"rename", {SYS_renameat2, -1, -1}},
+    {"link", {SYS_linkat, -1, -1}},
+    {"unlink", {SYS_unlinkat, -1, -1}},
+    {"open", {SYS_openat, -1, -1}},
     {"chown", {SYS_fchown, -1, -1}},
+    {"mkdir", {SYS_mkdirat, -1, -1}},
+    {"stat", {SYS_newfstatat, SYS_statx, SYS_fstat}},
 #endif
     {"read", {SYS_read, SYS_pread64, -1}},
     {"write", {SYS_write, SYS_pwrite64, -1}},
-    {"fsync", {SYS_fsync, -1, -1}},
+    {"fsync", {SYS_fsync, SYS_fdatasync, -1}},
+    {"room", {SYS_fallocate, SYS_ftruncate, -1}},
     {"close", {SYS_close, -1, -1}},
     {"lseek", {SYS_lseek, -1, -1}},
     {"fchmod", {SYS_fchmod, -1, -1}},
@@ -63,12 +74,18 @@ static const struct {
 static long at, calls;
 static int how;
 static int on, is_short, is_kill;
+static bool threads, memory; /* the kind */
+
+/* Counts a call of the kind. */
+static bool is_hit(void) {
+    long number = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    return at && (number == at || (on && number > at));
+}
 
 #ifdef RESULT
 static void on_call(int signal_number, siginfo_t *info, void *context) {
     ucontext_t *c = context;
-    long number = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
-    int hit = at && (number == at || (on && number > at)), before = errno;
+    int hit = is_hit(), before = errno;
     (void)signal_number;
     if (hit && is_kill)
         kill(getpid(), SIGKILL);
@@ -109,6 +126,67 @@ static void catch (const int numbers[3]) {
 }
 #endif
 
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *data) {
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return threads && is_hit() ? how : real(thread, attributes, run, data);
+}
+
+/* Apart, since a sanitizer's own allocator cannot stand behind this one. The C library has its functions by
+ * other names for such as these. */
+#ifdef WITH_MEMORY
+#define REFUSE                                                                                               \
+    if (memory && is_hit())                                                                                  \
+    return errno = ENOMEM, NULL
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void *memalign(size_t alignment, size_t bytes);
+
+EXPORT void *malloc(size_t bytes) {
+    REFUSE;
+    return __libc_malloc(bytes);
+}
+
+EXPORT void *calloc(size_t n, size_t bytes) {
+    REFUSE;
+    return __libc_calloc(n, bytes);
+}
+
+EXPORT void *realloc(void *block, size_t bytes) {
+    REFUSE;
+    return __libc_realloc(block, bytes);
+}
+
+EXPORT void *memalign(size_t alignment, size_t bytes) {
+    REFUSE;
+    return __libc_memalign(alignment, bytes);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
+    return memalign(alignment, bytes);
+}
+
+EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes) {
+    void *taken = memalign(alignment, bytes);
+    if (taken)
+        *block = taken;
+    return taken ? 0 : ENOMEM;
+}
+
+EXPORT void *mmap(void *start, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    if (memory && is_hit())
+        return errno = ENOMEM, MAP_FAILED;
+    return (void *)syscall(SYS_mmap, start, bytes, protection, flags, fd, offset);
+}
+#endif
+
 __attribute__((constructor)) static void start(void) {
     const char *kind = getenv("DISTURB_CALL"), *way = getenv("DISTURB_HOW"), *number = getenv("DISTURB_AT");
     if (!kind)
@@ -118,6 +196,10 @@ __attribute__((constructor)) static void start(void) {
     is_short = way && !strcmp(way, "short");
     is_kill = way && !strcmp(way, "kill");
     on = getenv("DISTURB_ON") != NULL;
+    threads = !strcmp(kind, "thread");
+    memory = !strcmp(kind, "memory");
+    if (threads || memory)
+        return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         if (!strcmp(kind, kinds[i].name)) {
             catch (kinds[i].numbers);

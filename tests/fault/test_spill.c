@@ -1,137 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
  * The file of a frame that is larger than its memory: when it is used, what it takes, and what becomes of a
- * disk that is full or fails. This program stands between the library and the system's calls.
+ * disk that is full or fails.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "eight.h"
-#include "expect.h"
-#include "pictures.h"
-#include "random.h"
+#include "../eight.h"
+#include "../expect.h"
+#include "../pictures.h"
+#include "../random.h"
+#include "system.h"
 #include "tiletranspose/tt_frame.h"
 
 static uint64_t random_state = 11;
 static char folder[] = "spill-XXXXXX"; /* TMPDIR of most tests */
-
-/* ---- The system in between --------------------------------------------------------------------------- */
-
-typedef enum { WRITE, READ, ALLOCATE, TRUNCATE, OPEN, UNLINK, SET_FLAGS, SYNC, THREAD, CALLS } Call;
-
-enum { SHORT = -1 }; /* in place of an errno: do half */
-
-/* Call number `first` of its kind and all after it, up to `last`, fail with this errno. */
-static struct {
-    int error;
-    size_t first, last;
-} faults[CALLS];
-static atomic_size_t calls[CALLS];
-static unsigned long long free_blocks; /* 0: as the system says */
-
-static void no_faults(void) {
-    memset(faults, 0, sizeof(faults));
-    for (int i = 0; i < CALLS; i++)
-        calls[i] = 0;
-    free_blocks = 0;
-}
-
-static void fault(Call call, int error, size_t first, size_t last) {
-    faults[call].error = error;
-    faults[call].first = first;
-    faults[call].last = last;
-}
-
-/* 0, an errno or SHORT. */
-static int fault_of(Call call) {
-    size_t n = ++calls[call];
-    return n >= faults[call].first && n <= faults[call].last ? faults[call].error : 0;
-}
-
-static int failed(int error) {
-    errno = error;
-    return -1;
-}
-
-ssize_t pwrite(int fd, const void *memory, size_t bytes, off_t offset) {
-    int error = fault_of(WRITE);
-    if (error > 0)
-        return failed(error);
-    return syscall(SYS_pwrite64, fd, memory, error == SHORT && bytes > 1 ? bytes / 2 : bytes, offset);
-}
-
-ssize_t pread(int fd, void *memory, size_t bytes, off_t offset) {
-    int error = fault_of(READ);
-    if (error > 0)
-        return failed(error);
-    return syscall(SYS_pread64, fd, memory, error == SHORT && bytes > 1 ? bytes / 2 : bytes, offset);
-}
-
-int fallocate(int fd, int mode, off_t offset, off_t bytes) {
-    int error = fault_of(ALLOCATE);
-    return error ? failed(error) : (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
-}
-
-int ftruncate(int fd, off_t bytes) {
-    int error = fault_of(TRUNCATE);
-    return error ? failed(error) : (int)syscall(SYS_ftruncate, fd, bytes);
-}
-
-int open(const char *path, int flags, ...) {
-    va_list args;
-    va_start(args, flags);
-    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0, error = fault_of(OPEN);
-    va_end(args);
-    return error ? failed(error) : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
-
-int unlink(const char *path) {
-    int error = fault_of(UNLINK);
-    return error ? failed(error) : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-}
-
-int fcntl(int fd, int command, ...) {
-    va_list args;
-    va_start(args, command);
-    long argument = va_arg(args, long);
-    va_end(args);
-    int error = command == F_SETFL ? fault_of(SET_FLAGS) : 0;
-    return error ? failed(error) : (int)syscall(SYS_fcntl, fd, command, argument);
-}
-
-int sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags) {
-    int error = flags & SYNC_FILE_RANGE_WAIT_AFTER ? fault_of(SYNC) : 0;
-    return error ? failed(error) : (int)syscall(SYS_sync_file_range, fd, offset, bytes, flags);
-}
-
-int fstatvfs(int fd, struct statvfs *system) {
-    static int (*real)(int, struct statvfs *);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "fstatvfs");
-    int result = real(fd, system);
-    if (free_blocks)
-        system->f_bavail = free_blocks;
-    return result;
-}
-
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *data) {
-    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-    int error = fault_of(THREAD);
-    return error ? error : real(thread, attributes, run, data);
-}
 
 /* ---- Frames ------------------------------------------------------------------------------------------ */
 
@@ -307,7 +195,7 @@ static void test_memory(void) {
         TtFrameOptions options = spilled(limit);
         options.allocate = allocate;
         options.release = release;
-        no_faults();
+        system_heal();
         EXPECT(!through(&picture, &truth, o, &options), "%s", tt_last_error());
         size_t allowed = limit > 256 << 10 ? limit : 256 << 10;
         EXPECT(asked_for <= allowed + 2 * 4096, "%zu bytes, limit %zu, %zu x %zu", asked_for, limit, width,
@@ -324,11 +212,11 @@ static void test_runs(void) {
                 truth = new_picture(eight_swaps(o) ? 3000 : 4000, eight_swaps(o) ? 4000 : 3000, 3, 8);
         picture_turn(&picture, &truth, o);
         TtFrameOptions options = spilled(10 << 20); /* of 36 MB */
-        no_faults();
+        system_heal();
         EXPECT(!through(&picture, &truth, o, &options), "%s", tt_last_error());
         /* two strips of 5 MB: tiles of 25/36 MB */
-        EXPECT(calls[WRITE] <= 72 && calls[READ] <= 72 && calls[READ] > 10, "%s: %zu writes, %zu reads",
-               eight_names[o], (size_t)calls[WRITE], (size_t)calls[READ]);
+        EXPECT(system_calls(WRITE) <= 72 && system_calls(READ) <= 72 && system_calls(READ) > 10,
+               "%s: %zu writes, %zu reads", eight_names[o], system_calls(WRITE), system_calls(READ));
         free(truth.data);
         free(picture.data);
     }
@@ -350,7 +238,7 @@ static void refused(TtImage shape, const char *words) {
 
 static void test_folders(void) {
     TtImage shape = tt_image(NULL, 0, 1000, 700, 1, 8);
-    no_faults();
+    system_heal();
     setenv("TMPDIR", "no/such", 1);
     refused(shape, "no/such (No such file or directory): set TMPDIR");
     setenv("TMPDIR", "/proc/self/status", 1);
@@ -364,7 +252,7 @@ static void test_folders(void) {
     refused(tt_image(NULL, 0, (size_t)1 << 30, (size_t)1 << 30, 1, 8),
             "MB are free: set TMPDIR to a folder with more room");
     EXPECT(strstr(tt_last_error(), folder), "%s", tt_last_error());
-    free_blocks = 100;
+    system_set_free_blocks(100);
     refused(shape, folder);
     EXPECT(strstr(tt_last_error(), " 0.4 MB are free"), "%s", tt_last_error());
 
@@ -372,7 +260,7 @@ static void test_folders(void) {
     getrlimit(RLIMIT_FSIZE, &before);
     most = before;
     most.rlim_cur = 600000;
-    no_faults();
+    system_heal();
     if (EXPECT(!setrlimit(RLIMIT_FSIZE, &most), "limit of files"))
         refused(shape, "files may have 0.6 MB (ulimit -f)");
     setrlimit(RLIMIT_FSIZE, &before);
@@ -412,13 +300,13 @@ static TtStatus attempt(const Try *t) {
 static void each(const Try *t, Call call, int error, bool forever, bool bypass, TtStatus want) {
     size_t n = 0;
     for (;;) {
-        no_faults();
+        system_heal();
         if (!bypass)
-            fault(SET_FLAGS, EINVAL, 1, SIZE_MAX);
+            system_fault(SET_FLAGS, EINVAL, 1, SIZE_MAX);
         n += n < 6 ? 1 : 3;
-        fault(call, error, n, forever ? SIZE_MAX : n);
+        system_fault(call, error, n, forever ? SIZE_MAX : n);
         TtStatus status = attempt(t);
-        if (calls[call] < n)
+        if (system_calls(call) < n)
             break;
         EXPECT(status == want, "call %d, number %zu, error %d: status %d, %s", (int)call, n, error,
                (int)status, tt_last_error());
@@ -455,12 +343,12 @@ static void test_faults(void) {
             each(&t, OPEN, EACCES, false, bypass, TT_ERROR_IO);
             each(&t, OPEN, EOPNOTSUPP, false, bypass, TT_OK);
 
-            no_faults();
-            fault(ALLOCATE, ENOSPC, 1, 1);
+            system_heal();
+            system_fault(ALLOCATE, ENOSPC, 1, 1);
             EXPECT(attempt(&t) == TT_ERROR_IO && strstr(tt_last_error(), "are free"), "%s", tt_last_error());
-            no_faults();
-            fault(ALLOCATE, EOPNOTSUPP, 1, 1);
-            fault(TRUNCATE, EFBIG, 1, 1);
+            system_heal();
+            system_fault(ALLOCATE, EOPNOTSUPP, 1, 1);
+            system_fault(TRUNCATE, EFBIG, 1, 1);
             EXPECT(attempt(&t) == TT_ERROR_IO && strstr(tt_last_error(), "File too large"), "%s",
                    tt_last_error());
             end_try(&t);
@@ -483,16 +371,18 @@ static void test_name_that_stays(void) {
     TtFrameOptions options = spilled(1 << 20);
     TtFrame *frame = NULL;
     size_t files = entries_in("/proc/self/fd");
-    no_faults();
-    fault(OPEN, EISDIR, 1, SIZE_MAX);
+    system_heal();
+    system_fault(OPEN, EISDIR, 1, 1);
     EXPECT(!tt_frame_new(&shape, TT_ROT90, &options, &frame) && entries_in(folder) == 2, "%s",
            tt_last_error());
     tt_frame_free(frame);
-    EXPECT(calls[UNLINK] == 1, "no name was taken away");
-    fault(UNLINK, EPERM, 1, SIZE_MAX);
+    EXPECT(system_calls(UNLINK) == 1, "no name was taken away");
+    system_heal();
+    system_fault(OPEN, EISDIR, 1, 1);
+    system_fault(UNLINK, EPERM, 1, 1);
     EXPECT(tt_frame_new(&shape, TT_ROT90, &options, &frame) == TT_ERROR_IO, "%s", tt_last_error());
     EXPECT(entries_in("/proc/self/fd") == files, "a file is still open");
-    no_faults();
+    system_heal();
     DIR *directory = opendir(folder);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char path[600];
@@ -507,11 +397,11 @@ static void test_failed_for_good(void) {
     TtImage picture = new_picture(900, 900, 3, 8), rows = new_picture(900, 900, 3, 8);
     TtFrameOptions options = spilled(1 << 20);
     TtFrame *frame;
-    no_faults();
+    system_heal();
     if (!EXPECT(!tt_frame_new(&picture, TT_ROT90, &options, &frame), "%s", tt_last_error()))
         return;
     EXPECT(!tt_frame_put(frame, &picture, 0, 0), "%s", tt_last_error());
-    fault(READ, EIO, calls[READ] + 1, calls[READ] + 1);
+    system_fault(READ, EIO, system_calls(READ) + 1, system_calls(READ) + 1);
     for (int i = 0; i < 3; i++)
         EXPECT(tt_frame_read(frame, (TtRect){0, 0, 900, 900}, &rows) == TT_ERROR_IO &&
                    strstr(tt_last_error(), strerror(EIO)),
