@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck disable=SC2086
 install_missing $needed_to_build
 echo "Building in build/ ..."
-build
+build build
 
 mkdir -p build/quickstart
 build/cli/imgtranspose --rotate 90 --overwrite -v -o build/quickstart/command.png samples/pictures/letter.png

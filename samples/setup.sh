@@ -29,17 +29,16 @@ install_missing() {
     $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# Configures build/ with the options "$@" and builds it. Machine code for every GPU takes nvcc many minutes: where
-# there is no GPU, one architecture shows that it builds.
+# Configures a folder with options and builds in it: build FOLDER OPTION... Machine code for every GPU takes nvcc many
+# minutes: where there is no GPU, one architecture shows that it builds.
 build() {
+    folder=$1
+    shift
     [ -e /dev/nvidiactl ] || set -- -Dgpu_archs=90 "$@"
-    if [ -e build/build.ninja ]; then
-        meson setup --reconfigure build "$@" >build/setup.log || { cat build/setup.log; exit 1; }
-    else
-        mkdir -p build
-        meson setup build "$@" >build/setup.log || { cat build/setup.log; exit 1; }
-    fi
-    ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
+    [ ! -e "$folder/build.ninja" ] || set -- --reconfigure "$@"
+    mkdir -p "$folder"
+    meson setup "$folder" "$@" >"$folder/setup.log" || { cat "$folder/setup.log"; exit 1; }
+    ninja -C "$folder" >"$folder/ninja.log" || { cat "$folder/ninja.log"; exit 1; }
 }
 
 needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libtiff-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"

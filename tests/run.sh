@@ -3,6 +3,9 @@
 # Every test, from a fresh clone: installs what is missing, builds, runs `meson test`. Arguments go to
 # `meson setup`, as -Dwerror=true. TT_PNGSUITE may name a folder that holds PngSuite.
 # The last line counts: N passed, N failed, N skipped.
+#
+# With --sanitize as the first argument: under the address, leak and undefined behaviour sanitizers; what has threads
+# under the thread sanitizer; and the library under valgrind. TT_SANITIZE may name some of these: address thread valgrind
 set -eu
 cd "$(dirname "$0")/.."
 . samples/setup.sh
@@ -11,16 +14,55 @@ cd "$(dirname "$0")/.."
 emulation=
 case $(uname -m) in x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; esac
 python="python3-numpy python3-mesonpy python3-pip"
-# shellcheck disable=SC2086
-install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
-build "$@"
 
-status=0
-meson test -C build --print-errorlogs >build/tests.log 2>&1 || status=$?
-cat build/tests.log
-count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" build/tests.log | tail -n 1; }
-passed=$(count Ok) failed=$(count Fail) timeout=$(count Timeout) skipped=$(count Skipped)
-failed=$((${failed:-0} + ${timeout:-0}))
-[ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1 # the runner itself failed
-echo "${passed:-0} passed, $failed failed, ${skipped:-0} skipped"
-exit "$status"
+passed=0 failed=0 skipped=0
+
+# run_tests FOLDER ARGUMENT...: prints what `meson test` says, and counts
+run_tests() {
+    folder=$1 status=0
+    shift
+    meson test -C "$folder" --print-errorlogs "$@" >"$folder/tests.log" 2>&1 || status=$?
+    cat "$folder/tests.log"
+    passed=$((passed + $(count "$folder" Ok))) skipped=$((skipped + $(count "$folder" Skipped)))
+    bad=$(($(count "$folder" Fail) + $(count "$folder" Timeout)))
+    [ "$status" = 0 ] || [ "$bad" != 0 ] || bad=1 # the runner itself failed
+    failed=$((failed + bad))
+}
+
+count() {
+    number=$(sed -n "s/^$2: *\([0-9]*\).*/\1/p" "$1/tests.log" | tail -n 1)
+    echo "${number:-0}"
+}
+
+# Sanitized kernels are compiled for the CPU alone: the tests run those for GPUs on it, too.
+sanitize_address() {
+    build build-address -Dcuda=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false "$@"
+    run_tests build-address
+}
+
+sanitize_thread() {
+    build build-thread -Dcuda=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false "$@"
+    run_tests build-thread --suite threads
+}
+
+sanitize_valgrind() {
+    build build-valgrind -Dcuda=disabled -Dbuildtype=debugoptimized "$@"
+    run_tests build-valgrind --suite valgrind --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,possible' \
+        --timeout-multiplier 4
+}
+
+if [ "${1:-}" = --sanitize ]; then
+    shift
+    # shellcheck disable=SC2086
+    install_missing $needed_to_build g++ valgrind pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python
+    for tool in ${TT_SANITIZE:-address thread valgrind}; do
+        "sanitize_$tool" "$@"
+    done
+else
+    # shellcheck disable=SC2086
+    install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
+    build build "$@"
+    run_tests build
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

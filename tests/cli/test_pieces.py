@@ -6,7 +6,6 @@ usage: test_pieces.py IMGTRANSPOSE
 import itertools
 import os
 import random
-import resource
 import signal
 import struct
 import subprocess
@@ -15,7 +14,7 @@ import time
 import unittest
 import zlib
 
-from command import ARGUMENTS, COMMAND, CommandTest, turn
+from command import ARGUMENTS, COMMAND, CommandTest, runs_in, turn
 
 FORMATS = {8: "B", 16: "H", 32: "f"}
 LIMITS = ("3K", "20K", "1G")
@@ -101,12 +100,6 @@ def pnm(rows, kind, bits):
     return b"P%d\n" % kind + size + b"%d\n" % ((1 << bits) - 1) + struct.pack(f">{len(flat)}{FORMATS[bits]}", *flat)
 
 
-def has_small_address_space():
-    """Not so with a sanitizer, which takes memory of its own."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
-    return subprocess.run([COMMAND, "--version"], preexec_fn=limit, capture_output=True).returncode == 0
-
-
 class Pieces(CommandTest):
     def turn_all(self, name, orientation, *arguments):
         self.succeeds(*ARGUMENTS[orientation], *arguments, "--overwrite", "-o", "out", name)
@@ -182,7 +175,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
         self.assertEqual(status, 0, run.stderr)
         return peak / 1024
 
-    @unittest.skipUnless(has_small_address_space(), "built with a sanitizer")
+    @unittest.skipUnless(runs_in(400 << 20), "built with a sanitizer")
     def test_memory(self):
         """90 MB, of which only pieces are held."""
         with open(self.path("in.raw"), "wb") as file:

@@ -7,7 +7,6 @@ usage: test_png.py IMGTRANSPOSE CHECK_PNG GOLDEN_DIR LIBPNG_SIZE      TT_PNGSUIT
 import glob
 import os
 import random
-import resource
 import shutil
 import struct
 import subprocess
@@ -16,7 +15,7 @@ import unittest
 import zlib
 
 import pngs
-from command import ARGUMENTS, COMMAND, CommandTest
+from command import ARGUMENTS, COMMAND, CommandTest, address_space, runs_in
 
 CHECK, GOLDEN, LIBPNG_SIZE = map(os.path.abspath, sys.argv[2:5])
 PNGCHECK = shutil.which("pngcheck")
@@ -487,15 +486,6 @@ class Untrue(PngTest):
         self.assertEqual([k for k, _ in pngs.chunks(self.turn(data, "--rotate", "90"))], [b"IHDR", b"IDAT", b"IEND"])
         self.fails(1, "--rotate", "90", "--in-place", "in.png", says=("prVW", "use -o or -d"))
         self.assertEqual(self.read("in.png"), data)
-
-
-def address_space(limit):
-    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def runs_in(limit):
-    """A sanitizer takes more than any limit."""
-    return subprocess.run([COMMAND, "--version"], capture_output=True, preexec_fn=address_space(limit)).returncode == 0
 
 
 @unittest.skipUnless(runs_in(400 << 20), "built with a sanitizer")

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs the program of its name that comes next in PATH, and what that runs, with a sanitizer's library loaded first. What
+# an interpreter never frees is not looked at.
+PATH=${PATH#"$(dirname "$0"):"}
+LD_PRELOAD=$TT_SANITIZER${LD_PRELOAD:+:$LD_PRELOAD}
+case $0 in *python3) ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 ;; esac
+export PATH LD_PRELOAD ASAN_OPTIONS
+exec "${0##*/}" "$@"
