@@ -260,6 +260,33 @@ const Unpacker *const unpackers[] = {
     NULL,
 };
 
+#ifdef HAVE_LIBDEFLATE
+gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    gsize made = 0;
+    if (!d)
+        return FALSE;
+    enum libdeflate_result result = libdeflate_zlib_decompress(d, packed, n, to, size, &made);
+    libdeflate_free_decompressor(d);
+    return (result == LIBDEFLATE_SUCCESS && made == size) || result == LIBDEFLATE_INSUFFICIENT_SPACE;
+}
+#else
+gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
+    const Unpacker *unpacker = unpackers[0];
+    gpointer state = unpacker->start();
+    UnpackStatus status = UNPACK_MORE;
+    gsize left;
+    if (!state)
+        return FALSE;
+    do {
+        left = n + size;
+        status = unpacker->unpack(state, &packed, &n, &to, &size);
+    } while (status == UNPACK_MORE && n + size < left);
+    unpacker->stop(state);
+    return !size && status != UNPACK_DAMAGED;
+}
+#endif
+
 /* ---- Checksums -------------------------------------------------------------------------------------- */
 
 guint32 deflate_crc32(guint32 sum, const guint8 *data, gsize size) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../fault.h"
-#include "tiff_deflate.h"
+#include "tiff_packer.h"
 #include "tiff_tag.h"
 
 /* Strips that a sink takes before it is begun anew. */
@@ -19,6 +19,9 @@ enum { STRIPS = 64 };
 
 /* Bytes of the bands that long strips are unpacked in. */
 enum { BAND = 1 << 18 };
+
+/* Bytes that a block has even if it holds next to nothing. */
+enum { PLAUSIBLE = 1 << 10 };
 
 typedef struct {
     TIFF *tiff;
@@ -29,7 +32,6 @@ typedef struct {
     tstrip_t next_strip;
     gboolean complained;
     char complaint[200]; /* the first */
-    TiffPacker *packer;
 } Codec;
 
 /* ---- Errors ------------------------------------------------------------------------------------------- */
@@ -113,9 +115,55 @@ static void codec_free(gpointer data) {
     codec->sink = NULL;
     if (codec->tiff)
         TIFFCleanup(codec->tiff);
-    if (codec->packer)
-        tiff_packer_free(codec->packer);
     g_free(codec);
+}
+
+/* ---- What is not in use ------------------------------------------------------------------------------- */
+
+/* Codecs of libtiff and of our own, lent to one thread at a time. */
+typedef struct {
+    GMutex lock;
+    GPtrArray *codecs, *packers;
+} Idle;
+
+static void idle_init(Idle *idle) {
+    g_mutex_init(&idle->lock);
+    idle->codecs = g_ptr_array_new_with_free_func(codec_free);
+    idle->packers = g_ptr_array_new_with_free_func((GDestroyNotify)tiff_packer_free);
+}
+
+static void idle_clear(Idle *idle) {
+    g_ptr_array_unref(idle->codecs);
+    g_ptr_array_unref(idle->packers);
+    g_mutex_clear(&idle->lock);
+}
+
+/* One that has the directory open, if there is one. */
+static Codec *take_codec(Idle *idle, guint64 directory) {
+    GPtrArray *codecs = idle->codecs;
+    Codec *codec = NULL;
+    g_mutex_lock(&idle->lock);
+    for (guint i = 0; i < codecs->len && !codec; i++)
+        if (((Codec *)codecs->pdata[i])->directory == directory)
+            codec = g_ptr_array_steal_index_fast(codecs, i);
+    if (!codec && codecs->len)
+        codec = g_ptr_array_steal_index_fast(codecs, codecs->len - 1);
+    g_mutex_unlock(&idle->lock);
+    return codec;
+}
+
+static TiffPacker *take_packer(Idle *idle, const TiffFile *file) {
+    g_mutex_lock(&idle->lock);
+    TiffPacker *packer =
+        idle->packers->len ? g_ptr_array_steal_index_fast(idle->packers, idle->packers->len - 1) : NULL;
+    g_mutex_unlock(&idle->lock);
+    return packer ? packer : tiff_packer_new(file);
+}
+
+static void give(Idle *idle, GPtrArray *to, gpointer item) {
+    g_mutex_lock(&idle->lock);
+    g_ptr_array_add(to, item);
+    g_mutex_unlock(&idle->lock);
 }
 
 /* ---- Decoding ----------------------------------------------------------------------------------------- */
@@ -123,47 +171,25 @@ static void codec_free(gpointer data) {
 struct TiffDecoders {
     const TiffFile *file;
     gsize memory;
-    GMutex lock;
-    GPtrArray *idle;
+    Idle idle;
 };
 
 TiffDecoders *tiff_decoders_new(const TiffFile *file, gsize memory) {
     TiffDecoders *d = g_new0(TiffDecoders, 1);
     d->file = file;
     d->memory = memory;
-    g_mutex_init(&d->lock);
-    d->idle = g_ptr_array_new_with_free_func(codec_free);
+    idle_init(&d->idle);
     return d;
 }
 
 void tiff_decoders_free(TiffDecoders *d) {
-    g_ptr_array_unref(d->idle);
-    g_mutex_clear(&d->lock);
+    idle_clear(&d->idle);
     g_free(d);
-}
-
-/* One that has the directory open, if there is one. */
-static Codec *take_idle(GPtrArray *idle, GMutex *lock, guint64 directory) {
-    Codec *codec = NULL;
-    g_mutex_lock(lock);
-    for (guint i = 0; i < idle->len && !codec; i++)
-        if (((Codec *)idle->pdata[i])->directory == directory)
-            codec = g_ptr_array_steal_index_fast(idle, i);
-    if (!codec && idle->len)
-        codec = g_ptr_array_steal_index_fast(idle, idle->len - 1);
-    g_mutex_unlock(lock);
-    return codec;
-}
-
-static void give_idle(GPtrArray *idle, GMutex *lock, Codec *codec) {
-    g_mutex_lock(lock);
-    g_ptr_array_add(idle, codec);
-    g_mutex_unlock(lock);
 }
 
 /* Without its first directory ('h'), and without its own cutting of long strips ('c'). */
 static Codec *take_decoder(TiffDecoders *d, const TiffPicture *p, GError **error) {
-    Codec *codec = take_idle(d->idle, &d->lock, p->directory);
+    Codec *codec = take_codec(&d->idle, p->directory);
     if (!codec) {
         codec = g_new0(Codec, 1);
         codec->fd = d->file->fd;
@@ -192,11 +218,31 @@ static gboolean give_decoder(TiffDecoders *d, Codec *codec, gboolean good, GErro
     gboolean clean = good && !codec->complained;
     if (!clean && error && !*error)
         codec_failed(codec, "is cut short or damaged (%s): restore it from a copy", error);
-    give_idle(d->idle, &d->lock, codec);
+    give(&d->idle, d->idle.codecs, codec);
     return clean;
 }
 
+/* A block that is plausible, and packed in a way of our own. */
+static gboolean unpack_here(TiffDecoders *d, const TiffPicture *p, gsize block, guint8 *to) {
+    gsize bytes = tiff_block_bytes(p, block), packed = p->lengths[block];
+    if (!tiff_packer_fits(p) || packed / 2 > bytes + PLAUSIBLE)
+        return FALSE;
+    guint8 *data = g_try_malloc(packed + TIFF_PACKER_BEYOND);
+    gboolean good = data && tiff_file_read(d->file, p->starts[block], data, packed, NULL);
+    if (good) {
+        memset(data + packed, 0, TIFF_PACKER_BEYOND);
+        TiffPacker *packer = take_packer(&d->idle, d->file);
+        good = tiff_packer_unpack(packer, p, data, packed, to, bytes / tiff_block_row(p));
+        give(&d->idle, d->idle.packers, packer);
+    }
+    g_free(data);
+    return good;
+}
+
+/* What is left, libtiff knows how to read, or what is wrong with it. */
 gboolean tiff_decode(TiffDecoders *d, const TiffPicture *p, gsize block, guint8 *to, GError **error) {
+    if (unpack_here(d, p, block, to))
+        return TRUE;
     Codec *codec = take_decoder(d, p, error);
     if (!codec)
         return FALSE;
@@ -232,22 +278,19 @@ gboolean tiff_decode_rows(TiffDecoders *d, const TiffPicture *p, gsize block, Ti
 struct TiffEncoders {
     const TiffFile *file;
     const TiffPicture *picture;
-    GMutex lock;
-    GPtrArray *idle;
+    Idle idle;
 };
 
 TiffEncoders *tiff_encoders_new(const TiffFile *file, const TiffPicture *picture) {
     TiffEncoders *e = g_new0(TiffEncoders, 1);
     e->file = file;
     e->picture = picture;
-    g_mutex_init(&e->lock);
-    e->idle = g_ptr_array_new_with_free_func(codec_free);
+    idle_init(&e->idle);
     return e;
 }
 
 void tiff_encoders_free(TiffEncoders *e) {
-    g_ptr_array_unref(e->idle);
-    g_mutex_clear(&e->lock);
+    idle_clear(&e->idle);
     g_free(e);
 }
 
@@ -312,28 +355,27 @@ static gboolean encode_by_libtiff(Codec *codec, TiffEncoders *e, guint8 *data, g
     return good;
 }
 
-static gboolean is_deflate(const TiffPicture *p) {
-    return (p->compression == PACKED_DEFLATE || p->compression == PACKED_OLD_DEFLATE) && p->fill_order != 2;
+static gboolean pack_here(TiffEncoders *e, guint8 *data, gsize rows, GByteArray *to) {
+    TiffPacker *packer = take_packer(&e->idle, e->file);
+    gboolean good = tiff_packer_pack(packer, e->picture, data, rows, to);
+    give(&e->idle, e->idle.packers, packer);
+    return good;
 }
 
 gboolean tiff_encode(TiffEncoders *e, guint8 *data, gsize rows, GByteArray *to, GError **error) {
-    Codec *codec = take_idle(e->idle, &e->lock, 0);
+    if (tiff_packer_fits(e->picture))
+        return pack_here(e, data, rows, to) ||
+               fault(error, STATUS_FAILED, "cannot be compressed again: choose another compression first");
+    Codec *codec = take_codec(&e->idle, 0);
     if (!codec) {
         codec = g_new0(Codec, 1);
         codec->fd = -1;
     }
     forget_complaints(codec);
-    gboolean good;
-    if (is_deflate(e->picture)) {
-        if (!codec->packer)
-            codec->packer = tiff_packer_new(e->file, e->picture);
-        good = tiff_packer_pack(codec->packer, data, rows, to);
-    } else {
-        good = encode_by_libtiff(codec, e, data, rows, to);
-    }
-    if (!good)
+    gboolean good =
+        encode_by_libtiff(codec, e, data, rows, to) ||
         codec_failed(codec, "cannot be compressed again (%s): choose another compression first", error);
-    give_idle(e->idle, &e->lock, codec);
+    give(&e->idle, e->idle.codecs, codec);
     return good;
 }
 

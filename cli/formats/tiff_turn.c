@@ -50,8 +50,9 @@ typedef struct {
     gsize top, filled; /* rows of the result: the window's first, and those turned */
     TtFrame *frame;
     guint64 rows_at; /* where whole_strips are written */
+    GMutex writing;  /* over the next four */
     GByteArray **encoded;
-    gsize first_block;
+    gsize first_block, n_encoded, n_written;
 
     FirstError failure;
 } Sweep;
@@ -374,30 +375,46 @@ static gboolean encode_block(Sweep *s, gsize block, GByteArray *to, GError **err
     return good;
 }
 
+/* Writes the packed blocks whose turn it is. */
+static gboolean write_in_order(Sweep *s, GError **error) {
+    GByteArray *packed;
+    gboolean good = TRUE;
+    g_mutex_lock(&s->writing);
+    while (good && s->n_written < s->n_encoded && (packed = s->encoded[s->n_written])) {
+        gsize block = s->first_block + s->n_written++;
+        good = tiff_sink_append(s->sink, packed->data, packed->len, &s->to->starts[block], error);
+        s->to->lengths[block] = packed->len;
+        g_byte_array_unref(packed);
+    }
+    g_mutex_unlock(&s->writing);
+    return good;
+}
+
 static void encode_item(gsize i, gpointer data) {
     Sweep *s = data;
     GError *error = NULL;
-    s->encoded[i] = g_byte_array_new();
-    if (goes_on(s) && !encode_block(s, s->first_block + i, s->encoded[i], &error))
+    GByteArray *packed = g_byte_array_new();
+    gboolean good = goes_on(s) && encode_block(s, s->first_block + i, packed, &error);
+    g_mutex_lock(&s->writing);
+    s->encoded[i] = packed;
+    g_mutex_unlock(&s->writing);
+    if (error || (good && !write_in_order(s, &error)))
         first_error_set(&s->failure, error);
 }
 
 /* Packs and writes the blocks from first on. */
-static gboolean emit_blocks(Sweep *s, gsize first, gsize n, GError **error) {
-    gboolean good;
+static gboolean emit_blocks(Sweep *s, gsize first, gsize n) {
     s->encoded = g_new0(GByteArray *, n);
     s->first_block = s->plane * s->to->across * s->to->down + first;
+    s->n_encoded = n;
+    s->n_written = 0;
+    g_mutex_init(&s->writing);
     each(s->turner->cores, n, encode_item, s);
-    good = goes_on(s);
-    for (gsize i = 0; i < n; i++) {
-        const GByteArray *block = s->encoded[i];
-        gsize to = s->first_block + i;
-        good = good && tiff_sink_append(s->sink, block->data, block->len, &s->to->starts[to], error);
-        s->to->lengths[to] = block->len;
-        g_byte_array_unref(s->encoded[i]);
-    }
+    for (; s->n_written < n; s->n_written++) /* that are not whole */
+        g_byte_array_unref(s->encoded[s->n_written]);
+    g_mutex_clear(&s->writing);
     g_clear_pointer(&s->encoded, g_free);
-    return good;
+    return goes_on(s);
 }
 
 /* Rows that are not packed follow each other, whatever strips they belong to. */
@@ -451,7 +468,7 @@ static gboolean emit(Sweep *s, gsize end, GError **error) {
         good = emit_rows(s, s->top, end, error);
     else
         good = emit_blocks(s, s->top / height * s->to->across,
-                           ((end + height - 1) / height - s->top / height) * s->to->across, error);
+                           ((end + height - 1) / height - s->top / height) * s->to->across);
     if (s->window && s->filled > end)
         memmove(s->window, s->window + (end - s->top) * s->to_row, (s->filled - end) * s->to_row);
     s->top = end;

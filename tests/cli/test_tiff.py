@@ -106,6 +106,21 @@ class Pixels(TiffTest):
         self.assertGreater(made, 80)
 
     @needs("tiffcp")
+    def test_lengths_of_lzw(self):
+        """Around those at which codes get wider and tables full, and with strings of any length; and the other order of bits."""
+        pairs = [byte for a in range(256) for b in range(a, 256) for byte in ((a, b) if b > a else (a,))]  # none comes twice, so each byte is a code
+        lengths = [1, 2, 3, *range(252, 260), *range(764, 772), *range(1788, 1796), *range(3830, 3842), *range(7668, 7680)]
+        rows = [pairs[:n] for n in lengths]
+        rows += [(pattern * 30000)[:n] for pattern in ([7], [1, 2], [1, 2, 3], list(range(9)), pairs[:3700]) for n in (9, 29999)]
+        self.put("plain.tif", *(picture([[(byte,) for byte in row]], 8) for row in rows))
+        for options in ([], ["-f", "lsb2msb"]):
+            self.assertEqual(self.run_command("-c", "lzw", *options, "plain.tif", "in.tif", command="tiffcp").returncode, 0)
+            self.turned("fliph")
+            self.assertEqual(self.run_command("-f", "msb2lsb", "-c", "none", "out.tif", "bare.tif", command="tiffcp").returncode, 0)
+            for row, page in zip(rows, self.get("bare.tif"), strict=True):
+                self.assertEqual(tiffs.pixels(page), [[(byte,) for byte in reversed(row)]], len(row))
+
+    @needs("tiffcp")
     def test_fill_order(self):
         one = samples(75, 53, 1, 1)
         self.put("plain.tif", picture(one, 1))
