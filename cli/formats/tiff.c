@@ -319,6 +319,16 @@ static void lose_chain(TiffReader *r, guint64 next) {
                                r->loss->len ? ", " : "");
 }
 
+/* What GDAL leaves out is empty; of other writers it may be missing. */
+static void lose_missing(TiffReader *r, const Page *page) {
+    if (page->from.sparse && page->turn != TT_NONE &&
+        !tiff_directory_find(page->directory, TAG_GDAL_METADATA) &&
+        !tiff_directory_find(page->directory, TAG_NO_DATA) && !tiff_is_geo(page->directory) &&
+        !strstr(r->loss->str, "not there"))
+        g_string_append_printf(r->loss, "%swhose blocks that are not there are taken for empty ones",
+                               r->loss->len ? ", " : "");
+}
+
 static void decide_page(TiffReader *r, Page *page, Sum *sum) {
     const TiffPicture *p = &page->from;
     page->tag_used = !r->options->stored && page->tag != TT_NONE;
@@ -331,6 +341,7 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
     }
     tiff_entries_losses(&r->file, page->directory, r->options->strip, r->loss, &sum->damaged);
     if (page->has_pixels) {
+        lose_missing(r, page);
         guint64 packed = 0;
         for (gsize i = 0; i < p->blocks; i++)
             packed += p->lengths[i];
@@ -452,7 +463,7 @@ static gboolean write_prepared(Page *page, TiffOutput *output, GError **error) {
     if (!tiff_output_append(output, page->pixels->data, page->pixels->len, &at, error))
         return FALSE;
     for (gsize i = 0; i < page->to.blocks; i++)
-        if (page->to.lengths[i])
+        if (page->to.lengths[i]) /* or it is left out */
             page->to.starts[i] += at;
     g_byte_array_unref(g_steal_pointer(&page->pixels));
     return TRUE;

@@ -241,6 +241,10 @@ static gboolean unpack_here(TiffDecoders *d, const TiffPicture *p, gsize block, 
 
 /* What is left, libtiff knows how to read, or what is wrong with it. */
 gboolean tiff_decode(TiffDecoders *d, const TiffPicture *p, gsize block, guint8 *to, GError **error) {
+    if (tiff_block_is_missing(p, block)) {
+        tiff_block_clear(p, to, tiff_block_bytes(p, block));
+        return TRUE;
+    }
     if (unpack_here(d, p, block, to))
         return TRUE;
     Codec *codec = take_decoder(d, p, error);

@@ -79,6 +79,64 @@ static gboolean is_plausible(const TiffPicture *p, guint64 file_size) {
            g_uint64_checked_mul(&all, bits, blocks) && all < G_MAXINT64;
 }
 
+gboolean tiff_block_is_missing(const TiffPicture *p, gsize block) {
+    return !p->starts[block] && !p->lengths[block];
+}
+
+void tiff_block_clear(const TiffPicture *p, guint8 *data, gsize size) {
+    gsize bytes = MAX(p->bits / 8, 1);
+    for (gsize i = 0; i < size; i++)
+        data[i] = p->empty[i % bytes % sizeof(p->empty)];
+}
+
+gboolean tiff_block_is_empty(const TiffPicture *p, const guint8 *rows, gsize bytes, gsize n) {
+    gsize row = tiff_block_row(p), sample = MAX(p->bits / 8, 1);
+    for (gsize y = 0; y < n; y++)
+        for (gsize i = 0; i < bytes; i++)
+            if (rows[y * row + i] != p->empty[i % sample % sizeof(p->empty)])
+                return FALSE;
+    return TRUE;
+}
+
+/* FALSE if samples cannot be of that value, or not of every. */
+static gboolean set_empty(TiffPicture *p, double value) {
+    enum { UNSIGNED = 1, SIGNED = 2, FLOATS = 3 };
+    gsize bytes = p->bits / 8;
+    if (value == 0)
+        return TRUE;
+    if (p->sample_format == FLOATS && p->bits == 32) {
+        float single = (float)value;
+        memcpy(p->empty, &single, sizeof(single));
+    } else if (p->sample_format == FLOATS && p->bits == 64) {
+        memcpy(p->empty, &value, sizeof(value));
+    } else if ((p->sample_format == UNSIGNED || p->sample_format == SIGNED) &&
+               (p->bits == 8 || p->bits == 16 || p->bits == 32)) {
+        gint64 span = (gint64)1 << p->bits, least = p->sample_format == SIGNED ? -span / 2 : 0;
+        if (!(value >= (double)least && value < (double)(least + span)) || value != (double)(gint64)value)
+            return FALSE;
+        guint64 number = GUINT64_TO_LE((guint64)(gint64)value);
+        for (gsize i = 0; i < bytes; i++)
+            p->empty[G_BYTE_ORDER == G_LITTLE_ENDIAN ? i : bytes - 1 - i] = ((guint8 *)&number)[i];
+    } else {
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* A block that is not there is of zeros, or of what GDAL's tag says to be no data. */
+static gboolean read_empty(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
+    for (gsize i = 0; i < p->blocks && !p->sparse; i++)
+        p->sparse = tiff_block_is_missing(p, i);
+    const TiffEntry *entry = p->sparse ? tiff_directory_find(d, TAG_NO_DATA) : NULL;
+    if (!entry || tiff_type_size(entry->type) != 1)
+        return TRUE;
+    guint8 *text = tiff_entry_data(file, entry, error);
+    if (text)
+        p->odd_empty = !set_empty(p, g_ascii_strtod((char *)text, NULL));
+    g_free(text);
+    return text != NULL;
+}
+
 static gboolean read_blocks(const TiffFile *file, const TiffDirectory *d, TiffPicture *p, GError **error) {
     guint64 tile_width = tiff_directory_number(file, d, TAG_TILE_WIDTH, 0),
             tile_height = tiff_directory_number(file, d, TAG_TILE_HEIGHT, 0);
@@ -109,7 +167,7 @@ static gboolean read_blocks(const TiffFile *file, const TiffDirectory *d, TiffPi
     if (!p->starts)
         return FALSE;
     if (lengths)
-        return (p->lengths = tiff_entry_numbers(file, lengths, error)) != NULL;
+        return (p->lengths = tiff_entry_numbers(file, lengths, error)) && read_empty(file, d, p, error);
     /* Very old files do not say how long their strips are. */
     p->lengths = g_new(guint64, p->blocks);
     for (gsize i = 0; i < p->blocks; i++)
@@ -164,6 +222,10 @@ const char *tiff_picture_refusal(const TiffPicture *p) {
         (p->units_across * p->units_down > 1 && p->bits != 8))
         return "has colour at a lower resolution, of which the last pixels have none of their own: convert "
                "it first";
+    if (p->sparse && (p->odd_empty || p->units_across * p->units_down > 1 || p->compression == PACKED_JPEG))
+        return "has blocks that are left out since they are empty, of a kind that is not filled: convert it "
+               "with "
+               "gdal_translate first";
     if (p->predictor < 1 || p->predictor > 3)
         return "has an unknown predictor: convert it first";
     if (p->predictor != 1 && p->units_across * p->units_down > 1)

@@ -23,6 +23,9 @@ typedef struct {
     gsize blocks;                    /* of all planes */
     guint64 *starts, *lengths;       /* of each block, in the file */
     gsize step_bits;                 /* of a pixel (or unit) of a plane, as the file has it */
+    gboolean sparse;                 /* some blocks are not there: all their samples are as this one */
+    guint8 empty[8];                 /* in the machine's order of bytes, */
+    gboolean odd_empty;              /* or not a number that fits */
 } TiffPicture;
 
 /* Whether the directory has pixels. */
@@ -48,6 +51,13 @@ TtRect tiff_block_rect(const TiffPicture *picture, gsize block);
 /* Bytes of a row of a block, and of a whole block, as they are before compression. */
 gsize tiff_block_row(const TiffPicture *picture);
 gsize tiff_block_bytes(const TiffPicture *picture, gsize block);
+
+/* Whether a block is left out, as GDAL leaves out what is empty, and bytes of such a one. */
+gboolean tiff_block_is_missing(const TiffPicture *picture, gsize block);
+void tiff_block_clear(const TiffPicture *picture, guint8 *data, gsize size);
+
+/* Whether rows of so many bytes of a block hold nothing else. */
+gboolean tiff_block_is_empty(const TiffPicture *picture, const guint8 *rows, gsize bytes, gsize n);
 
 /* Bytes of all pixels. */
 guint64 tiff_picture_bytes(const TiffPicture *picture);

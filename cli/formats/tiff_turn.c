@@ -98,7 +98,8 @@ static void plan(Sweep *s, gsize memory) {
     s->to_width = s->swap ? s->from_height : s->from_width;
     s->to_height = s->swap ? s->from_width : s->from_height;
     s->to_row = (s->to_width * s->step.channels * s->step.sample_bits + 7) / 8;
-    s->bare = p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p));
+    s->bare = p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p)) &&
+              !p->sparse;
     s->whole_strips = s->bare && !p->tiled;
     TtRect first = tt_map_rect(s->turn, s->from_width, s->from_height, (TtRect){0, 0, 1, 1});
     s->reversed = first.y != 0;
@@ -253,7 +254,8 @@ static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
     gsize block = piece_block(s, line, k), bytes = tiff_block_bytes(s->from, block);
     if (s->packed)
         return unpack_packed(s, block, rect, error);
-    if (!s->from->tiled && bytes > LARGE && s->from->units_across * s->from->units_down == 1)
+    if (!s->from->tiled && bytes > LARGE && !tiff_block_is_missing(s->from, block) &&
+        s->from->units_across * s->from->units_down == 1)
         return tiff_decode_rows(s->turner->decoders, s->from, block, land_rows, &(Strip){s, rect}, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
@@ -364,9 +366,15 @@ static gboolean encode_block(Sweep *s, gsize block, GByteArray *to, GError **err
                                      .width = r.width,
                                      .height = r.height,
                                      .channels = s->step.channels});
+    gboolean missing =
+        good && p->sparse && tiff_block_is_empty(p, data, (r.width * p->step_bits + 7) / 8, r.height);
+    if (missing)
+        tiff_block_clear(p, data, bytes);
     if (good && s->sums)
         s->sums[block] = deflate_crc32(0, data, bytes);
-    if (good && s->bare)
+    if (missing)
+        ; /* as in the source */
+    else if (good && s->bare)
         g_byte_array_append(to, data, (guint)bytes);
     else if (good)
         good = tiff_encode(s->encoders, data, bytes / row, to, error);
@@ -382,8 +390,8 @@ static gboolean write_in_order(Sweep *s, GError **error) {
     g_mutex_lock(&s->writing);
     while (good && s->n_written < s->n_encoded && (packed = s->encoded[s->n_written])) {
         gsize block = s->first_block + s->n_written++;
-        good = tiff_sink_append(s->sink, packed->data, packed->len, &s->to->starts[block], error);
-        s->to->lengths[block] = packed->len;
+        if ((s->to->lengths[block] = packed->len)) /* or it is left out */
+            good = tiff_sink_append(s->sink, packed->data, packed->len, &s->to->starts[block], error);
         g_byte_array_unref(packed);
     }
     g_mutex_unlock(&s->writing);
@@ -531,7 +539,7 @@ static char *way_of(const Sweep *s) {
 /* Bare pixels are read where they are said to be. */
 static gboolean check_bare(const TiffTurner *t, const TiffPicture *p, GError **error) {
     for (gsize i = 0; p->compression == PACKED_NONE && i < p->blocks; i++) {
-        gsize bytes = tiff_block_bytes(p, i);
+        gsize bytes = tiff_block_is_missing(p, i) ? 0 : tiff_block_bytes(p, i);
         if (p->lengths[i] < bytes || p->starts[i] > t->file->size || bytes > t->file->size - p->starts[i])
             return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
     }
@@ -576,7 +584,7 @@ gboolean tiff_copy_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
         if (*turner->cancel)
             return fault(error, STATUS_SIGNAL, "interrupted");
         to->lengths[i] = bytes;
-        if (!from->starts[i] && !bytes) /* of a sparse file: a block that is not there */
+        if (tiff_block_is_missing(from, i))
             continue;
         if (from->starts[i] > turner->file->size || bytes > turner->file->size - from->starts[i])
             return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");

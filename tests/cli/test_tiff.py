@@ -153,6 +153,40 @@ class Pixels(TiffTest):
                 self.assertEqual(page.tags[530][1], list(sizes))
                 self.assertEqual(b"".join(page.blocks), data(turn(luma, orientation), turn(colour, orientation), *sizes), (across, down, orientation))
 
+    def test_blocks_that_are_left_out(self):
+        """As GDAL has it (SPARSE_OK): they are of no data, and stay left out where a turned one would be of nothing else."""
+        kinds = ((8, 1, b"7", 7), (16, 2, b"-9999", 0xd8f1), (32, 3, b"-1.5", 0xbfc00000), (16, 1, b"0", 0), (8, 1, None, 0))
+        shapes = (dict(tile=(16, 32)), dict(strip=8), dict(tile=(16, 16), deflate=True), dict(strip=8, deflate=True))
+        for i, ((bits, form, text, empty), shape, size) in enumerate(itertools.product(kinds, shapes, ((64, 64), (75, 53)))):
+            order = "<>"[i // 2 % 2]
+            rows = samples(*size, 1, bits)
+            for y in range(32):
+                for x in range(size[0] if "strip" in shape else 48):
+                    rows[y][x] = (empty,)
+            page = picture(rows, bits, order, extra={339: (SHORT, [form]), 42112: (TEXT, b"<GDALMetadata/>\0"),
+                                                     **({42113: (TEXT, text + b"\0")} if text else {})}, **shape)
+            alike = picture([[(empty,)] * size[0]] * size[1], bits, order, **shape)
+            page.blocks = [None if block == other else block for block, other in zip(page.blocks, alike.blocks)]
+            self.assertTrue(None in page.blocks)
+            self.put("in.tif", page, order=order)
+            for orientation in ORIENTATIONS[1:]:
+                after, = self.turned(orientation)
+                self.assertEqual(tiffs.pixels(after, empty), turn(rows, orientation), (bits, text, shape, order, size, orientation))
+                if size == (64, 64) and "tile" in shape:
+                    self.assertEqual(after.blocks.count(b""), page.blocks.count(None), (bits, shape, orientation))
+            self.succeeds("--rotate", "90", "--in-place", "in.tif")
+            self.assertEqual(tiffs.pixels(self.get("in.tif")[0], empty), turn(rows, "rot90"))
+
+    def test_blocks_that_may_be_missing(self):
+        page = picture(samples(64, 64, 1, 8), 8, tile=(16, 16))
+        page.blocks[5] = None
+        self.put("in.tif", page)
+        self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("not there",))
+        self.fails(0, "--rotate", "90", "-o", "out.tif", "in.tif", says=("warning: in.tif: ", "not there"))
+        page.tags[42113] = (TEXT, b"-1\0")  # which a byte cannot be
+        self.put("in.tif", page)
+        self.fails(1, "--rotate", "90", "-o", "new.tif", "in.tif", says=("gdal_translate",))
+
     def test_strips_stay_about_as_large(self):
         self.put("in.tif", picture(samples(400, 100, 1, 8), 8, strip=4))
         page, = self.turned("rot90")

@@ -90,11 +90,11 @@ def write(pages, order="<", big=False):
             starts = []
             for block in page.blocks:
                 data.extend(bytes(len(data) % 2))
-                starts.append(len(data))
-                data.extend(block)
+                starts.append(0 if block is None else len(data))
+                data.extend(block or b"")
             tiled = 322 in tags
             tags[324 if tiled else 273] = (16 if big else LONG, starts)
-            tags[325 if tiled else 279] = (LONG, [len(block) for block in page.blocks])
+            tags[325 if tiled else 279] = (LONG, [len(block or b"") for block in page.blocks])
         for tag, inner in page.nested.items():
             tags[tag] = (16 if big else LONG, [put(one)[0] for one in inner])
         entries = b""
@@ -159,15 +159,15 @@ def read(data):
     return pages
 
 
-def pixels(page):
-    """Rows of pixels of a page that is bare or deflated without predictor."""
+def pixels(page, empty=None):
+    """Rows of pixels of a page that is bare or deflated without predictor; empty: a sample of blocks that are not there."""
     width, height, channels = page.value(256), page.value(257), page.value(277, 1)
     bits = page.value(258, 1)
     planes = channels if page.value(284, 1) == 2 and channels > 1 else 1
     samples = 1 if planes > 1 else channels
     compression = page.value(259, 1)
     assert compression in (1, 8, 32946) and page.value(317, 1) == 1, compression
-    blocks = [zlib.decompress(block) if compression != 1 else block for block in page.blocks]
+    blocks = [zlib.decompress(block) if compression != 1 and block else block for block in page.blocks]
     block_width, block_height = page.value(322, width), page.value(323, min(page.value(278, height), height))
     across, down = -(-width // block_width), -(-height // block_height)
     assert len(blocks) == across * down * planes, (len(blocks), across, down, planes)
@@ -177,7 +177,10 @@ def pixels(page):
         for i in range(across * down):
             left, top = i % across * block_width, i // across * block_height
             tall = block_height if 322 in page.tags else min(block_height, height - top)
-            part = unpack_rows(blocks[plane * across * down + i], block_width, tall, samples, bits, page.order)
+            block = blocks[plane * across * down + i]
+            part = [[(empty,) * samples] * block_width] * tall
+            if block or empty is None:
+                part = unpack_rows(block, block_width, tall, samples, bits, page.order)
             for y in range(min(tall, height - top)):
                 rows[top + y][left:left + block_width] = part[y][:width - left]
         found.append(rows)
