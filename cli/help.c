@@ -65,7 +65,7 @@ static const char all_options[] =
     "      --jpeg WAY           lossless (or fail), trim, reencode, or the tag alone\n"
     "      --png-level N        0 to 9: as small as libpng makes it at this level\n"
     "      --png-filter NAME    none, sub, up, average, paeth or adaptive\n"
-    "      --geo WAY            refuse GeoTIFFs, or rewrite what ties them to maps\n"
+    "      --geo WAY            refuse what is tied to maps, or rewrite the ties\n"
     "      --raw WxHxBYTES      inputs and outputs are bare rows of pixels\n"
     "      --strip              drop all that is not needed to show the picture\n"
     "Limits:\n"

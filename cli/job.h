@@ -28,6 +28,7 @@ typedef struct {
     gsize memory;       /* taken from the budget */
     Turned *turned;
     OutputFile output;
+    char *world, *world_text; /* the world file's name, and what it becomes; or NULL */
 } Job;
 
 #endif

@@ -17,6 +17,7 @@
 #include "say.h"
 #include "temporary.h"
 #include "verify.h"
+#include "world_file.h"
 
 static char *backup_of(const Job *job) {
     return job->options->backup ? g_strconcat(job->task->output, job->options->backup, NULL) : NULL;
@@ -132,9 +133,52 @@ static gboolean take_memory(Job *job, GError **error) {
     return TRUE;
 }
 
+/* What a world file says would be untrue of the turned picture. */
+static gboolean check_world(Job *job, GError **error) {
+    const Options *options = job->options;
+    gboolean moves = job->turn != TT_NONE && !job->reader->by_tag && S_ISREG(job->info.st_mode);
+    if (!moves || !(job->world = world_file_beside(job->task->input)))
+        return TRUE;
+    if (options->in_place)
+        return fault(error, STATUS_FAILED,
+                     "lies beside the world file %s, which would be untrue of it: use -o or -d", job->world);
+    if (options->strip || !strcmp(job->task->output, "-")) {
+        g_clear_pointer(&job->world, g_free);
+        return TRUE;
+    }
+    if (!options->geo_rewrite)
+        return fault(
+            error, STATUS_FAILED,
+            "is tied to places on the map by the world file %s: --geo rewrite turns that too, --strip "
+            "leaves it out",
+            job->world);
+    const TtImage *shape = &job->reader->shape;
+    job->world_text = world_file_turned(job->world, job->turn, shape->width, shape->height, error);
+    return job->world_text != NULL;
+}
+
+/* Before the picture itself: without it a world file says nothing. */
+static gboolean write_world(const Job *job, GError **error) {
+    if (!job->world_text)
+        return TRUE;
+    OutputFile file = {0};
+    char *name = world_file_name(job->world, job->task->input, job->task->output);
+    const Commit how = {.replace = job->options->overwrite, .sync = job->options->sync};
+    gboolean written =
+        output_file_open(&file, name, error) &&
+        (fputs(job->world_text, file.file) >= 0 || system_fault(error, "write its world file", errno)) &&
+        output_file_flush(&file, error) && output_file_dress(&file, NULL, &job->info, FALSE, error) &&
+        (!job->options->sync || output_file_sync(&file, error)) && output_file_commit(&file, &how, error);
+    output_file_close(&file);
+    g_free(name);
+    return written;
+}
+
 /* Some turns cannot be done. One that loses something is said to, and never replaces the only copy. */
-static gboolean check_turn(const Job *job, GError **error) {
+static gboolean check_turn(Job *job, GError **error) {
     Reader *reader = job->reader;
+    if (!check_world(job, error))
+        return FALSE;
     if (reader->format->decide && !reader->format->decide(reader, job->turn, job->tag_used, error))
         return FALSE;
     if (!reader->loss)
@@ -321,7 +365,7 @@ static gboolean write_output(Job *job, GError **error) {
                            : write_turned(job, error);
     return written && output_file_flush(&job->output, error) && dress(job, error) &&
            (!sync || output_file_sync(&job->output, error)) && verify_if_wanted(job, error) &&
-           tell_intent(job, error) && commit(job, error);
+           tell_intent(job, error) && write_world(job, error) && commit(job, error);
 }
 
 static gboolean open_input(Job *job, GError **error) {
@@ -415,6 +459,8 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
     if (done && (outcome->kind == OUTCOME_TURNED || outcome->kind == OUTCOME_COPIED))
         tell_done(&job);
     output_file_close(&job.output);
+    g_free(job.world);
+    g_free(job.world_text);
     if (job.turned)
         turned_free(job.turned);
     if (job.reader)

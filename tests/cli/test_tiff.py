@@ -381,6 +381,40 @@ class Geo(TiffTest):
         page, = self.turned("rot90", "in.tif", "--geo", "rewrite")
         self.assertEqual(page.tags[33922][1], [5, 0, 0, 1, 2, 0, 5, 7, 0, 3, 4, 0, 0, 7, 0, 5, 6, 0, 0, 2, 0, 7, 8, 0])
 
+    def places(self, numbers, width, height):
+        a, d, b, e, c, f = numbers
+        return [[(a * x + b * y + c, d * x + e * y + f) for x in range(width)] for y in range(height)]
+
+    def test_world_files(self):
+        """Of any format: a file of six numbers beside the picture, for the middles of its pixels."""
+        numbers = [2, 1, 0.5, -3, 100.25, 0.125]
+        self.put("in.tif", picture(samples(7, 5, 1, 8), 8))
+        self.write("in.ppm", b"P5 7 5 255\n" + bytes(35))
+        for name, world, output, beside in (("in.tif", "in.tfw", "out.tif", "out.tfw"), ("in.tif", "in.TFW", "a.b.tiff", "a.b.TFW"),
+                                            ("in.tif", "in.tifw", "out.tiff", "out.tiffw"), ("in.tif", "in.wld", "out", "out.wld"),
+                                            ("in.ppm", "in.pmw", "out.pgm", "out.pmw")):
+            self.write(world, "".join(f"{number}\r\n" for number in numbers).encode())
+            for orientation in ORIENTATIONS[1:]:
+                self.fails(1, *ARGUMENTS[orientation], "-o", output, name, says=(name + ": ", world, "--geo rewrite"))
+                self.fails(1, *ARGUMENTS[orientation], "--in-place", "--geo", "rewrite", name, says=(name + ": ", world))
+                self.succeeds(*ARGUMENTS[orientation], "--strip", "-o", output, name)
+                self.assertFalse(os.path.exists(self.path(beside)))
+                os.remove(self.path(output))
+                self.succeeds(*ARGUMENTS[orientation], "--geo", "rewrite", "-o", output, name)
+                after = [float(line) for line in self.read(beside).split()]
+                size = (5, 7) if orientation in SWAPS else (7, 5)
+                self.assertEqual(self.places(after, *size), turn(self.places(numbers, 7, 5), orientation), orientation)
+                os.remove(self.path(output))
+                self.fails(1, *ARGUMENTS[orientation], "--geo", "rewrite", "-o", output, name, says=(beside, "exists"))
+                os.remove(self.path(beside))
+            self.succeeds("--auto-orient", "-o", output, name)  # nothing to turn
+            os.remove(self.path(output))
+            for bad in (b"", b"1 2 3 4 5", b"1 2 3 4 5 6 7", b"1 2 3 4 5 x"):
+                self.write(world, bad)
+                self.fails(1, "--rotate", "90", "--geo", "rewrite", "-o", output, name, says=(world, "six numbers"))
+            os.remove(self.path(world))
+            self.assertEqual(self.files(), ["in.ppm", "in.tif"])
+
     @needs("gdalinfo", "gdal_translate")
     def test_gdal_sees_the_same_corners(self):
         self.put("plain.tif", picture(samples(70, 50, 1, 8), 8))
