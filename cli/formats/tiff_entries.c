@@ -64,7 +64,7 @@ static gboolean is_needed(guint tag) {
 static gboolean is_kept(const TiffDirectory *d, guint tag, const TiffEntriesTurn *how) {
     if (tag == TAG_X_POSITION || tag == TAG_Y_POSITION) /* on a page of unknown size */
         return !how->strip && (how->turn == TT_NONE || how->turn == TT_TRANSPOSE);
-    if (!how->strip || is_needed(tag))
+    if (!how->strip || is_needed(tag) || (tag == TAG_NO_DATA && how->from->sparse))
         return TRUE;
     return !how->state_tag &&
            (tag == TAG_ORIENTATION || (tag == TAG_XMP && !tiff_directory_find(d, TAG_ORIENTATION)));

@@ -174,8 +174,10 @@ class Pixels(TiffTest):
                 self.assertEqual(tiffs.pixels(after, empty), turn(rows, orientation), (bits, text, shape, order, size, orientation))
                 if size == (64, 64) and "tile" in shape:
                     self.assertEqual(after.blocks.count(b""), page.blocks.count(None), (bits, shape, orientation))
-            self.succeeds("--rotate", "90", "--in-place", "in.tif")
-            self.assertEqual(tiffs.pixels(self.get("in.tif")[0], empty), turn(rows, "rot90"))
+            self.succeeds("--rotate", "90", "--in-place", "--strip", "in.tif")
+            after, = self.get("in.tif")
+            self.assertEqual(tiffs.pixels(after, empty), turn(rows, "rot90"))
+            self.assertEqual((42112 in after.tags, 42113 in after.tags), (False, text is not None))
 
     def test_blocks_that_may_be_missing(self):
         page = picture(samples(64, 64, 1, 8), 8, tile=(16, 16))
