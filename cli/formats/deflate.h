@@ -59,7 +59,8 @@ extern const Unpacker *const unpackers[];
 /* That of zlib, which everybody has. */
 extern const Unpacker *const plain_unpacker;
 
-/* Unpacks a zlib stream to `size` bytes, or the first of more. FALSE if they are not all there, or damaged. */
+/* Unpacks a zlib stream to `size` bytes, or the first of more. FALSE if they are not all there, or damaged.
+ */
 gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size);
 
 /* The checksums of PNG and of zlib, continued from `sum`; they begin with 0 and 1. */

@@ -53,9 +53,10 @@ static guint8 *spare_row(TiffPacker *p, const TiffPicture *picture) {
 
 /* ---- Deflate ------------------------------------------------------------------------------------------ */
 
-/* The fastest way that packs a sample of the block nearly as well as a careful one. */
+/* The fastest way that packs a sample of the block nearly as well as a careful one. In the whole block what
+ * is 0.6 % here may be 2 %. */
 static DeflateWay choose_way(Packer *p, const guint8 *data, gsize size, guint8 *to) {
-    enum { SAMPLE = 1 << 15, PERMILLE = 1015 };
+    enum { SAMPLE = 1 << 15, PERMILLE = 1006 };
     const DeflateWay careful = deflate_way_like_zlib(6),
                      ways[] = {deflate_ways[0], {DEFLATE_ISAL, 1, DEFLATE_DEFAULT}, deflate_way_like_zlib(1)};
     gsize sample = MIN(size, SAMPLE), packed;
