@@ -261,17 +261,17 @@ const Unpacker *const unpackers[] = {
 };
 
 #ifdef HAVE_LIBDEFLATE
-gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
+static enum libdeflate_result unpack_libdeflate(const guint8 *packed, gsize n, guint8 *to, gsize size) {
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-    gsize made = 0;
     if (!d)
-        return FALSE;
-    enum libdeflate_result result = libdeflate_zlib_decompress(d, packed, n, to, size, &made);
+        return LIBDEFLATE_BAD_DATA;
+    enum libdeflate_result result = libdeflate_zlib_decompress(d, packed, n, to, size, NULL);
     libdeflate_free_decompressor(d);
-    return (result == LIBDEFLATE_SUCCESS && made == size) || result == LIBDEFLATE_INSUFFICIENT_SPACE;
+    return result;
 }
-#else
-gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
+#endif
+
+static gboolean unpack_pieces(const guint8 *packed, gsize n, guint8 *to, gsize size) {
     const Unpacker *unpacker = unpackers[0];
     gpointer state = unpacker->start();
     UnpackStatus status = UNPACK_MORE;
@@ -285,7 +285,15 @@ gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
     unpacker->stop(state);
     return !size && status != UNPACK_DAMAGED;
 }
+
+gboolean deflate_unpack(const guint8 *packed, gsize n, guint8 *to, gsize size) {
+#ifdef HAVE_LIBDEFLATE
+    enum libdeflate_result result = unpack_libdeflate(packed, n, to, size);
+    if (result != LIBDEFLATE_INSUFFICIENT_SPACE) /* of which it leaves the last bytes unwritten */
+        return result == LIBDEFLATE_SUCCESS;
 #endif
+    return unpack_pieces(packed, n, to, size);
+}
 
 /* ---- Checksums -------------------------------------------------------------------------------------- */
 

@@ -429,6 +429,37 @@ static void check_unpacking(const Unpacker *u) {
         }
 }
 
+static void check_unpacking_at_once(void) {
+    static const gsize sizes[] = {1, 2, 1000, 300000};
+    for (Kind kind = ZEROS; kind < KINDS; kind++)
+        for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
+            gsize size = sizes[i], half = MAX(size / 2, 1);
+            guint8 *data = make(kind, size), *got = g_malloc(size + 1);
+            uLongf n = compressBound(size);
+            guint8 *stream = g_malloc0(n + 3);
+            compress(stream, &n, data, size);
+            for (gsize beyond = 0; beyond <= 3; beyond++) {
+                memset(got, 0xaa, size);
+                CHECK(deflate_unpack(stream, n + beyond, got, size) && !memcmp(got, data, size),
+                      "kind %d size %zu and %zu", kind, size, beyond);
+            }
+            memset(got, 0xaa, size + 1);
+            CHECK(deflate_unpack(stream, n, got, half) && !memcmp(got, data, half) && got[half] == 0xaa,
+                  "kind %d size %zu", kind, half);
+            CHECK(!deflate_unpack(stream, n, got, size + 1), "kind %d size %zu", kind, size + 1);
+            for (gsize cut = 0; cut + 6 < n; cut += 1 + cut * 2)
+                CHECK(!deflate_unpack(stream, cut, got, size), "%zu of %lu", cut, n);
+            stream[n - 1] ^= 1;
+            CHECK(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong checksum", kind, size);
+            stream[n - 1] ^= 1;
+            stream[0] ^= 0x21;
+            CHECK(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong header", kind, size);
+            g_free(stream);
+            g_free(got);
+            g_free(data);
+        }
+}
+
 int main(void) {
     check_checksums();
     check_filters();
@@ -438,5 +469,6 @@ int main(void) {
     check_packing();
     for (gsize i = 0; unpackers[i]; i++)
         check_unpacking(unpackers[i]);
+    check_unpacking_at_once();
     return 0;
 }
