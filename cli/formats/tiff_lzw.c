@@ -2,7 +2,7 @@
  *
  * Packing looks at each byte once and never branches on what it finds, since of noise nobody can foretell it:
  * whether a string is known only decides what is kept. Strings are in buckets of two, and a third one drops
- * the oldest. That costs a string now and then (0.1 to 0.3 % of the size), which a reader, who knows it, does
+ * the oldest. That costs a string now and then (0.1 to 0.5 % of the size), which a reader, who knows it, does
  * not notice. Codes are collected until the table is full, and only then put into bits, in runs of one width.
  */
 #include "tiff_lzw.h"
