@@ -2,6 +2,7 @@
 """Running the real command as a user does, in a folder of its own."""
 import atexit
 import os
+import pty
 import re
 import resource
 import shutil
@@ -55,6 +56,13 @@ class CommandTest(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
         self.addCleanup(shutil.rmtree, self.folder)
         self.addCleanup(self.has_no_report)
+
+    def terminal(self):
+        """Both ends of a new one, where there can be any."""
+        try:
+            return pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminals here: {error}")
 
     def has_no_report(self):
         for name in os.listdir(REPORTS):

@@ -5,7 +5,6 @@ usage: test_inputs.py IMGTRANSPOSE MEDDLE_LIBRARY
 """
 import hashlib
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -521,7 +520,7 @@ class Streams(InputTest):
         self.assertEqual((run.returncode, run.stderr.count(b"\n")), (1, 1))
 
     def test_never_to_a_terminal(self):
-        leader, follower = pty.openpty()
+        leader, follower = self.terminal()
         run = subprocess.run([COMMAND, *TURN, "-o", "-", "a.pgm"], stdout=follower, stderr=subprocess.PIPE, cwd=self.folder,
                              env=self.environment)
         os.close(follower)

@@ -5,7 +5,6 @@ usage: test_progress.py IMGTRANSPOSE
 """
 import fcntl
 import os
-import pty
 import re
 import struct
 import subprocess
@@ -53,7 +52,7 @@ class Progress(command.CommandTest):
 
     def on_terminal(self, width, *options, **variables):
         """What a terminal of this width gets; nothing goes on before the line has changed."""
-        ours, theirs = pty.openpty()
+        ours, theirs = self.terminal()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
         got, changed = bytearray(), threading.Condition()
         shows = "always" in options
