@@ -12,7 +12,9 @@ cd "$(dirname "$0")/.."
 
 # The tests also run the kernels of other processors, emulated.
 emulation=
-case $(uname -m) in x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; esac
+case $(uname -m) in
+x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross" ;;
+esac
 python="python3-numpy python3-mesonpy python3-pip"
 
 passed=0 failed=0 skipped=0
