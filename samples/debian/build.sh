@@ -13,6 +13,7 @@ mkdir -p "$1"
 out=$(realpath "$1")
 shift
 cd "$(dirname "$0")/../.."
+umask 022 # the files of a package are for all
 
 version=$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' samples/debian/changelog)
 name=tiletranspose-$version
