@@ -221,6 +221,10 @@ static void test_large(void) {
     test_large_one((Format){6, 0}, 300, 500, 16384);
     test_large_one((Format){8, 0}, 600, 300, 32768);
     test_large_one((Format){12, 0}, 600, 300, 32768);
+    /* ... and almost such distances, at which runs are longer. */
+    test_large_one((Format){3, 0}, 341, 340, 1025);
+    test_large_one((Format){6, 0}, 340, 341, 2047);
+    test_large_one((Format){7, 0}, 290, 291, 2048);
 
     /* Larger than a core's own caches. */
     test_large_one((Format){3, 0}, 2801, 2713, 0);

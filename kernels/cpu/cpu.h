@@ -26,7 +26,7 @@ typedef struct {
  * of both sides and the kernel clears the unused bits of the destination's last byte.
  *
  * Kernels that are not plain take only elements that lie side by side and, if they transpose, are of at most
- * TT_TILE_ELEMENT bytes and make at most tt_tile_of(bits).columns rows of the destination. */
+ * TT_TILE_ELEMENT bytes and make at most tt_tile_of().columns rows of the destination. */
 typedef struct {
     bool plain; /* loops over any elements: the backend "c" */
     void (*run[3])(const TtBlock *block);
@@ -36,21 +36,26 @@ typedef struct {
 /* Does the move block by block, over several threads when it is worth them. */
 void tt_cpu_walk(const TtCpuKernels *kernels, const TtMove *move, unsigned threads);
 
-/* What the kernels that are not plain transpose at once, for elements of so many bits: `columns` columns of
- * `rows` rows of the source, which become `columns` runs of whole cache lines. */
+/* What the kernels that are not plain transpose at once, for elements of so many bits and such rows of the
+ * source: `columns` columns of `rows` rows, which become `columns` runs of whole cache lines. */
 typedef struct {
     size_t rows, columns;
 } TtTile;
 
-TtTile tt_tile_of(size_t bits);
+TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch);
 
 enum {
     TT_LINE = 64,              /* bytes of a cache line */
+    TT_CROWDING = 1024,        /* rows at a multiple of this distance fall into few sets of the caches */
     TT_TILE_COLUMNS = 384,     /* a tile has at most so many bytes of each row of the source, */
-    TT_TILE_BYTES = 36 * 1024, /* takes so much of the level-1 cache, */
+    TT_TILE_BYTES = 36 * 1024, /* takes so much of the level-1 cache, and twice as much if need be, */
     TT_THIN = 8,               /* is not worth it for fewer rows or columns, */
     TT_TILE_ELEMENT = 128,     /* and is for elements of so many bytes: larger ones are lines of their own */
 };
+
+static inline bool tt_crowded(ptrdiff_t pitch) {
+    return pitch % TT_CROWDING == 0;
+}
 
 void tt_packed_copy(const TtBlock *block);
 void tt_packed_reverse(const TtBlock *block);

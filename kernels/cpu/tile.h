@@ -57,11 +57,6 @@ ALWAYS_INLINE size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Rows at such a distance fall into a few sets of the cache, where they push each other out. */
-ALWAYS_INLINE bool crowded(ptrdiff_t pitch) {
-    return pitch % 1024 == 0;
-}
-
 /* ---- Micro-kernels ---------------------------------------------------------------------------------- */
 
 /* Interleaving each vector of the first half with its counterpart in the second rotates the index of every
@@ -180,7 +175,7 @@ typedef struct {
     }                                                                                                        \
     static void direct_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
                               uint8_t *dst, ptrdiff_t dst_pitch) {                                           \
-        const size_t most = larger(crowded(src_pitch) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);           \
+        const size_t most = larger(tt_crowded(src_pitch) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);        \
         for (size_t top = 0; top < rows; top += most)                                                        \
             for (size_t c = 0; c < columns; c += (edge))                                                     \
                 for (size_t r = top; r < smaller(rows, top + most); r += (edge)*LANES)                       \
@@ -399,11 +394,12 @@ ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bi
 }
 
 static void transpose_staged(const TtBlock *b) {
-    _Alignas(TT_LINE) uint8_t stage[TT_TILE_BYTES + 2 * TT_LINE];
+    _Alignas(TT_LINE) uint8_t stage[2 * TT_TILE_BYTES + 2 * TT_LINE];
     size_t bits = b->bits ? b->bits : b->bytes * 8;
-    TtTile tile = tt_tile_of(bits);
+    TtTile tile = tt_tile_of(bits, b->src_pitch, b->dst_pitch);
     uint8_t *staged = stage + TT_LINE + (uintptr_t)b->dst % TT_LINE;
-    size_t pitch = tile.rows * bits / 8 + TT_LINE + (bits & (bits - 1) ? 16 : 0);
+    bool whole = ((uintptr_t)b->dst | (uintptr_t)b->dst_pitch) % TT_LINE == 0; /* no bytes ever wait */
+    size_t pitch = tile.rows * bits / 8 + (whole ? 0 : TT_LINE) + (bits & (bits - 1) ? 16 : 0);
     pitch += ((size_t)b->dst_pitch - pitch) % TT_LINE; /* as far from a line's start in every row */
     if (b->resumes)
         exchange_waiting(b, staged, pitch, true);

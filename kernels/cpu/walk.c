@@ -6,14 +6,16 @@
 #include "../threads.h"
 #include "cpu.h"
 
-/* Larger destinations are written past the cache. Measured: from about twice a core's own cache on that is
- * faster, even counting a reader that comes next; from there on the last-level cache, if there is any behind
- * the number that a virtual machine reports, is not faster than memory. */
+/* Larger destinations are written past the cache. Measured: from about a core's own cache on that is faster,
+ * most often even counting a reader that comes next; from there on the last-level cache, if there is any
+ * behind the number that a virtual machine reports, is not faster than memory. */
 #ifndef TT_CACHED_MOST
-#define TT_CACHED_MOST (4 * 1024 * 1024)
+#define TT_CACHED_MOST (2 * 1024 * 1024)
 #endif
 
 enum {
+    ALMOST = 8, /* bytes by which rows may be off the distance at which they crowd */
+
     STRIP = 256 * 1024,           /* bytes of a block of whole rows */
     WORTH_A_THREAD = 1024 * 1024, /* bytes of destination below which starting a thread costs more */
     PIECES = 8,                   /* for each thread to draw, so that none waits long for the last */
@@ -78,14 +80,26 @@ static size_t columns_of_vector(size_t bits) {
     return bits & (bits - 1) ? 4 : larger(1, 128 / bits);
 }
 
-/* Runs of 128 bytes or more, of whole lines: two lines at once suit the memory better than one. */
-TtTile tt_tile_of(size_t bits) {
-    size_t line = TT_LINE * 8, rows = bits < 8 ? 2 * line / bits : 16;
-    while (rows * bits < 2 * line || rows * bits % line)
+/* So many elements, or twice as many and so on, that are `bytes` or more and whole lines. */
+static size_t in_lines(size_t elements, size_t bits, size_t bytes) {
+    while (elements * bits < bytes * 8 || elements * bits % (TT_LINE * 8))
+        elements *= 2;
+    return elements;
+}
+
+/* Runs of two lines or more, which suit the memory better than one. Where rows lie a multiple of a power of
+ * two apart, or almost, it is an even number of lines of the destination that suits it, and four lines of the
+ * source: with two, reading takes half as long again there. */
+TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch) {
+    size_t rows = in_lines(bits < 8 ? 2 * TT_LINE * 8 / bits : 16, bits, 2 * TT_LINE);
+    if (bits < 64 && rows * bits / 8 % (2 * TT_LINE) &&
+        (size_t)(dst_pitch + ALMOST) % TT_CROWDING <= 2 * ALMOST)
         rows *= 2;
     size_t columns =
         smaller(TT_TILE_COLUMNS * 8 / bits, TT_TILE_BYTES / (rows * bits / 8 + 2 * TT_LINE + 16));
-    size_t unit = columns_of_vector(bits);
+    size_t unit = columns_of_vector(bits), lines = in_lines(4, bits, 4 * TT_LINE);
+    if (bits >= 8 && tt_crowded(src_pitch) && lines > columns && lines * bits <= TT_TILE_COLUMNS * 8)
+        columns = lines;
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
 
@@ -103,7 +117,7 @@ static size_t strip_of(const TtMove *m, size_t tile_rows) {
 static void shape_tiled(Walk *walk) {
     const TtMove *m = walk->move;
     size_t bits = bits_of(m);
-    TtTile tile = tt_tile_of(bits);
+    TtTile tile = tt_tile_of(bits, m->src.pitch, m->dst.pitch);
     size_t columns = smaller(larger(BLOCK_RUN * 8 / bits, BLOCK_LEAST), BLOCK_MOST);
     walk->columns = even_part(m->width, rounded_up(columns, tile.rows), tile.rows);
     walk->rows = even_part(m->height, tile.columns, smaller(tile.columns, columns_of_vector(bits)));
