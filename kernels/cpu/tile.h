@@ -40,7 +40,8 @@ enum {
     PACKED_PITCH = 80,                 /* ... of 16, 32 or 64 bytes, and room for a vector */
     DIRECT_ROWS = 64,                  /* of the source, transposed at once straight from the picture; */
     CROWDED_ROWS = 16,                 /* where they fall into few sets of the cache */
-    REVERSED = 4096,                   /* bytes reversed at once on their way past the cache */
+    ROW_PIECE = 1024,                  /* bytes of a row moved at once on their way past the cache, */
+    ROW_AHEAD = 4096,                  /* and how far ahead of those moved others are asked for */
 };
 
 /* What is pulled at once. */
@@ -455,49 +456,43 @@ static void transpose(const TtBlock *b) {
 /* ---- Reversed rows ----------------------------------------------------------------------------------- */
 
 #ifdef HAVE_SHUFFLE
-/* From which byte each byte comes, to reverse the elements at the end of a vector into its start. */
-ALWAYS_INLINE void fill_reversing(uint8_t *order, size_t vector, size_t bytes) {
-    for (size_t i = 0; i < vector / bytes * bytes; i++)
-        order[i] = (uint8_t)(vector - (i / bytes + 1) * bytes + i % bytes);
-}
 #define REVERSIBLE(bytes) ((bytes) <= 16)
 #else
 #define REVERSIBLE(bytes) ((bytes) <= 16 && !((bytes) & ((bytes)-1)))
 #endif
 
-#ifdef HAVE_PERMUTE
-/* As many elements at a time as a vector has; says how many bytes are left. A lane would hold only 12 or 15
- * bytes of those that do not fill it, and each would be stored by itself. */
-ALWAYS_INLINE size_t reverse_vectors(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes) {
-    uint8_t order[sizeof(Vec)] = {0};
-    fill_reversing(order, sizeof(Vec), bytes);
-    for (size_t whole = sizeof(Vec) / bytes * bytes; n >= sizeof(Vec); n -= whole, dst += whole) {
-        src_end -= whole;
-        Vec v = load_lanes(src_end + whole - sizeof(Vec), 16);
-        store_lanes(dst, 16, permute(v, order));
-    }
-    return n;
-}
-#endif
+/* From which byte each byte comes, where the elements at the end of a vector or a lane are reversed into its
+ * start. */
+typedef struct {
+    uint8_t vector[sizeof(Vec)], lane[16];
+} Order;
 
-ALWAYS_INLINE void reverse_elements(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes) {
+ALWAYS_INLINE void fill_order(uint8_t *order, size_t size, size_t bytes) {
+    for (size_t i = 0; i < size / bytes * bytes; i++)
+        order[i] = (uint8_t)(size - (i / bytes + 1) * bytes + i % bytes);
+}
+
+ALWAYS_INLINE Order reversing(size_t bytes) {
+    Order order = {{0}, {0}};
+    fill_order(order.vector, sizeof(order.vector), bytes);
+    fill_order(order.lane, sizeof(order.lane), bytes);
+    return order;
+}
+
+/* n bytes of whole elements, that end at src_end. No byte outside is read or written. */
+ALWAYS_INLINE void reverse_elements(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes,
+                                    const Order *order) {
+    (void)order;
 #ifdef HAVE_PERMUTE
-    size_t left = 16 % bytes ? reverse_vectors(dst, src_end, n, bytes) : n;
-    src_end -= n - left;
-    dst += n - left;
-    n = left;
+    const size_t most = sizeof(Vec) / bytes * bytes;
+    for (; n >= sizeof(Vec); n -= most, dst += most, src_end -= most)
+        store_lanes(dst, 16, permute(load_lanes(src_end - sizeof(Vec), 16), order->vector));
 #endif
-#ifdef HAVE_SHUFFLE
-    uint8_t bytes_of_lane[16] = {0};
-    fill_reversing(bytes_of_lane, 16, bytes);
-    Vec order = table(bytes_of_lane);
-#endif
-    ptrdiff_t whole = (ptrdiff_t)(16 / bytes * bytes);
-    /* In 16 bytes from either side: no byte outside is read or written. */
+    const ptrdiff_t whole = (ptrdiff_t)(16 / bytes * bytes);
     for (; n >= (size_t)((LANES - 1) * whole + 16); n -= (size_t)(LANES * whole)) {
         Vec v = load_lanes(src_end - 16, -whole);
 #ifdef HAVE_SHUFFLE
-        store_lanes(dst, whole, shuffle(v, order));
+        store_lanes(dst, whole, shuffle(v, table(order->lane)));
 #else
         store_lanes(dst, whole, reverse_lanes(v, bytes));
 #endif
@@ -510,52 +505,88 @@ ALWAYS_INLINE void reverse_elements(uint8_t *dst, const uint8_t *src_end, size_t
     }
 }
 
-#define REVERSE_CASE(bytes)                                                                                  \
-    case bytes:                                                                                              \
-        reverse_elements(dst, src_end, n, bytes);                                                            \
-        break;
-
-/* n bytes of whole elements, that end at src_end. */
-static void reverse_run(uint8_t *dst, const uint8_t *src_end, size_t n, size_t bytes) {
-    switch (bytes) {
-        REVERSE_CASE(1)
-        REVERSE_CASE(2)
-        REVERSE_CASE(3)
-        REVERSE_CASE(4)
-        REVERSE_CASE(6)
-        REVERSE_CASE(8)
-        REVERSE_CASE(12)
-        REVERSE_CASE(16)
-    default:
-        reverse_elements(dst, src_end, n, bytes);
-    }
+/* Asks for n bytes of a row from `at` on, or rather those that are as many bytes further on as memory takes
+ * to answer: prefetching hardware stops at the ends of pages and of rows. */
+ALWAYS_INLINE void prefetch_ahead(const uint8_t *src, ptrdiff_t pitch, size_t row, size_t at, size_t n) {
+    size_t ahead = at + ROW_AHEAD;
+    uintptr_t next = (uintptr_t)src + ahead / row * (uintptr_t)pitch + ahead % row;
+    for (size_t i = 0; i < n; i += TT_LINE)
+        __builtin_prefetch((const void *)(next + i), 0, 2);
 }
 
-/* A row is reversed piece by piece. Before each, the next one's source is asked for: prefetching hardware
- * stops at the ends of pages, and where a row goes back and the next one is ahead. */
+/* The last, incomplete line of a row. It has to be read first: that of the next row is asked for. */
+ALWAYS_INLINE void write_end(uint8_t *dst, ptrdiff_t pitch, size_t from, size_t to, const uint8_t *src) {
+    if (from == to)
+        return;
+    memcpy(dst + from, src, to - from);
+    __builtin_prefetch((const void *)((uintptr_t)dst + (uintptr_t)pitch + to - 1), 1);
+}
+
+/* Bytes `from` to `to` of a reversed row. They may be parts of elements, which the stage has room for. */
+ALWAYS_INLINE const uint8_t *stage_reversed(uint8_t *stage, const uint8_t *src_end, size_t from, size_t to,
+                                            size_t bytes, const Order *order) {
+    size_t first = from / bytes * bytes, end = (to + bytes - 1) / bytes * bytes;
+    reverse_elements(stage, src_end - first, end - first, bytes, order);
+    return stage + (from - first);
+}
+
+/* Past the cache, and from the row's end on: its source is read forward, which processors do faster. */
+ALWAYS_INLINE void reverse_past(uint8_t *dst, ptrdiff_t dst_pitch, const uint8_t *src, ptrdiff_t src_pitch,
+                                size_t row, size_t bytes, const Order *order) {
+    _Alignas(TT_LINE) uint8_t stage[ROW_PIECE + 2 * 16];
+    size_t head = smaller(-(uintptr_t)dst % TT_LINE, row), end = row - (row - head) % TT_LINE;
+    write_end(dst, dst_pitch, end, row, stage_reversed(stage, src + row, end, row, bytes, order));
+    for (size_t to = end; to > head;) {
+        size_t n = smaller(to - head, ROW_PIECE);
+        to -= n;
+        prefetch_ahead(src, src_pitch, row, row - to - n, n);
+        const uint8_t *staged = stage_reversed(stage, src + row, to, to + n, bytes, order);
+        for (size_t i = n; i; i -= TT_LINE)
+            stream_line(dst + to + i - TT_LINE, staged + i - TT_LINE);
+    }
+    memcpy(dst, stage_reversed(stage, src + row, 0, head, bytes, order), head);
+}
+
+ALWAYS_INLINE void reverse_rows(const TtBlock *b, size_t bytes) {
+    const Order order = reversing(bytes);
+    size_t row = b->width * bytes;
+    for (size_t y = 0; y < b->height; y++) {
+        const uint8_t *src = b->src + (ptrdiff_t)y * b->src_pitch;
+        uint8_t *dst = b->dst + (ptrdiff_t)y * b->dst_pitch;
+        if (b->stream)
+            reverse_past(dst, b->dst_pitch, src, b->src_pitch, row, bytes, &order);
+        else
+            reverse_elements(dst, src + row, row, bytes, &order);
+    }
+    if (b->stream)
+        stream_end();
+}
+
 static void reverse(const TtBlock *b) {
     if (!REVERSIBLE(b->bytes)) {
         tt_kernels_c.run[TT_REVERSE_ROWS](b);
         return;
     }
-    _Alignas(TT_LINE) uint8_t stage[REVERSED + 2 * TT_LINE];
-    size_t row = b->width * b->bytes, most = REVERSED / (TT_LINE * b->bytes) * TT_LINE * b->bytes;
-    for (size_t y = 0; y < b->height; y++) {
-        const uint8_t *src_end = b->src + (ptrdiff_t)y * b->src_pitch + row;
-        uint8_t *dst = b->dst + (ptrdiff_t)y * b->dst_pitch;
-        uint8_t *staged = stage + TT_LINE + (uintptr_t)dst % TT_LINE;
-        for (size_t at = 0; at < row; at += most) {
-            size_t n = smaller(most, row - at);
-            uintptr_t next = (uintptr_t)src_end - at - n + (n < row - at ? 0 : row + (uintptr_t)b->src_pitch);
-            for (size_t i = 0; b->stream && i < n; i += TT_LINE)
-                __builtin_prefetch((const void *)(next - 1 - i), 0, 2);
-            reverse_run(b->stream ? staged : dst + at, src_end - at, n, b->bytes);
-            if (b->stream)
-                flush_run(dst + at, staged, n, true, at == 0, n == row - at);
-        }
+    switch (b->bytes) { /* known to the compiler */
+    case 1:
+        return reverse_rows(b, 1);
+    case 2:
+        return reverse_rows(b, 2);
+    case 3:
+        return reverse_rows(b, 3);
+    case 4:
+        return reverse_rows(b, 4);
+    case 6:
+        return reverse_rows(b, 6);
+    case 8:
+        return reverse_rows(b, 8);
+    case 12:
+        return reverse_rows(b, 12);
+    case 16:
+        return reverse_rows(b, 16);
+    default:
+        return reverse_rows(b, b->bytes);
     }
-    if (b->stream)
-        stream_end();
 }
 
 /* The samples of each byte in reverse. */
@@ -585,16 +616,17 @@ ALWAYS_INLINE void reverse_in_bytes(uint8_t *dst, const uint8_t *src, size_t n, 
 }
 
 static void reverse_packed(const TtBlock *b) {
-    _Alignas(TT_LINE) uint8_t stage[REVERSED + 3 * TT_LINE], bytes[REVERSED + 3 * TT_LINE];
+    _Alignas(TT_LINE) uint8_t stage[ROW_PIECE + 3 * TT_LINE], bytes[ROW_PIECE + 3 * TT_LINE];
     size_t row = bytes_of(b->width, b->bits);
     unsigned unused = (unsigned)(row * 8 - b->width * b->bits);
+    const Order order = reversing(1);
     for (size_t y = 0; y < b->height; y++) {
         const uint8_t *src_end = b->src + (ptrdiff_t)y * b->src_pitch + row;
         uint8_t *dst = b->dst + (ptrdiff_t)y * b->dst_pitch;
         uint8_t *staged = stage + TT_LINE + (uintptr_t)dst % TT_LINE;
-        for (size_t at = 0; at < row; at += REVERSED) {
-            size_t n = smaller(REVERSED, row - at), behind = n < row - at;
-            reverse_run(bytes, src_end - at, n + behind, 1);
+        for (size_t at = 0; at < row; at += ROW_PIECE) {
+            size_t n = smaller(ROW_PIECE, row - at), behind = n < row - at;
+            reverse_elements(bytes, src_end - at, n + behind, 1, &order);
             if (!behind)
                 bytes[n] = 0;
             reverse_in_bytes(staged, bytes, n, b->bits, unused);
@@ -607,16 +639,28 @@ static void reverse_packed(const TtBlock *b) {
 
 /* ---- Copied rows ------------------------------------------------------------------------------------- */
 
+ALWAYS_INLINE void copy_past(uint8_t *dst, ptrdiff_t dst_pitch, const uint8_t *src, ptrdiff_t src_pitch,
+                             size_t row) {
+    size_t head = smaller(-(uintptr_t)dst % TT_LINE, row), end = row - (row - head) % TT_LINE;
+    memcpy(dst, src, head);
+    for (size_t at = head, n; at < end; at += n) {
+        n = smaller(end - at, ROW_PIECE);
+        prefetch_ahead(src, src_pitch, row, at, n);
+        for (size_t i = at; i < at + n; i += TT_LINE)
+            stream_line(dst + i, src + i);
+    }
+    write_end(dst, dst_pitch, end, row, src + end);
+}
+
 static void copy(const TtBlock *b) {
     size_t row = b->width * b->bytes;
     for (size_t y = 0; y < b->height; y++) {
         const uint8_t *src = b->src + (ptrdiff_t)y * b->src_pitch;
         uint8_t *dst = b->dst + (ptrdiff_t)y * b->dst_pitch;
-        size_t at = b->stream ? smaller(-(uintptr_t)dst % TT_LINE, row) : row;
-        memcpy(dst, src, at);
-        for (; at + TT_LINE <= row; at += TT_LINE)
-            stream_line(dst + at, src + at);
-        memcpy(dst + at, src + at, row - at);
+        if (b->stream)
+            copy_past(dst, b->dst_pitch, src, b->src_pitch, row);
+        else
+            memcpy(dst, src, row);
     }
     if (b->stream)
         stream_end();
