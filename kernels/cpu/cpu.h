@@ -45,12 +45,13 @@ typedef struct {
 TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch);
 
 enum {
-    TT_LINE = 64,              /* bytes of a cache line */
-    TT_CROWDING = 1024,        /* rows at a multiple of this distance fall into few sets of the caches */
-    TT_TILE_COLUMNS = 384,     /* a tile has at most so many bytes of each row of the source, */
-    TT_TILE_BYTES = 36 * 1024, /* takes so much of the level-1 cache, and twice as much if need be, */
-    TT_THIN = 8,               /* is not worth it for fewer rows or columns, */
-    TT_TILE_ELEMENT = 128,     /* and is for elements of so many bytes: larger ones are lines of their own */
+    TT_LINE = 64,               /* bytes of a cache line */
+    TT_CROWDING = 1024,         /* rows at a multiple of this distance fall into few sets of the caches */
+    TT_TILE_COLUMNS = 384,      /* a tile has at most so many bytes of each row of the source, */
+    TT_TILE_BYTES = 36 * 1024,  /* takes so much of the level-1 cache, */
+    TT_STAGE_BYTES = 96 * 1024, /* or up to this where it reads whole lines at any price, */
+    TT_THIN = 8,                /* is not worth it for fewer rows or columns, */
+    TT_TILE_ELEMENT = 128,      /* and is for elements of so many bytes: larger ones are lines of their own */
 };
 
 static inline bool tt_crowded(ptrdiff_t pitch) {

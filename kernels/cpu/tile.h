@@ -395,7 +395,7 @@ ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bi
 }
 
 static void transpose_staged(const TtBlock *b) {
-    _Alignas(TT_LINE) uint8_t stage[2 * TT_TILE_BYTES + 2 * TT_LINE];
+    _Alignas(TT_LINE) uint8_t stage[TT_STAGE_BYTES + 2 * TT_LINE];
     size_t bits = b->bits ? b->bits : b->bytes * 8;
     TtTile tile = tt_tile_of(bits, b->src_pitch, b->dst_pitch);
     uint8_t *staged = stage + TT_LINE + (uintptr_t)b->dst % TT_LINE;

@@ -89,16 +89,19 @@ static size_t in_lines(size_t elements, size_t bits, size_t bytes) {
 
 /* Runs of two lines or more, which suit the memory better than one. Where rows lie a multiple of a power of
  * two apart, or almost, it is an even number of lines of the destination that suits it, and four lines of the
- * source: with two, reading takes half as long again there. */
+ * source: with two, reading takes half as long again there. Of packed samples, which cost more to move than
+ * to write, a line of the source is used up at once. */
 TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch) {
-    size_t rows = in_lines(bits < 8 ? 2 * TT_LINE * 8 / bits : 16, bits, 2 * TT_LINE);
+    if (bits < 8)
+        return (TtTile){smaller(TT_LINE * 8, 2 * TT_LINE * 8 / bits), TT_LINE * 8 / bits};
+    size_t rows = in_lines(16, bits, 2 * TT_LINE);
     if (bits < 64 && rows * bits / 8 % (2 * TT_LINE) &&
         (size_t)(dst_pitch + ALMOST) % TT_CROWDING <= 2 * ALMOST)
         rows *= 2;
     size_t columns =
         smaller(TT_TILE_COLUMNS * 8 / bits, TT_TILE_BYTES / (rows * bits / 8 + 2 * TT_LINE + 16));
     size_t unit = columns_of_vector(bits), lines = in_lines(4, bits, 4 * TT_LINE);
-    if (bits >= 8 && tt_crowded(src_pitch) && lines > columns && lines * bits <= TT_TILE_COLUMNS * 8)
+    if (tt_crowded(src_pitch) && lines > columns && lines * bits <= TT_TILE_COLUMNS * 8)
         columns = lines;
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
