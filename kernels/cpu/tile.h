@@ -222,13 +222,32 @@ static const Micro *micro_of(size_t bytes) {
     }
 }
 
-/* Elements of other sizes go one by one, 16 bytes at a time, and each overwrites what came after the last. */
-static void move_elements(const uint8_t *pulled, size_t rows, size_t columns, size_t bytes, uint8_t *staged,
-                          ptrdiff_t pitch) {
+/* Elements of other sizes go one by one, `unit` bytes at a time, and each overwrites what came after the
+ * last. */
+ALWAYS_INLINE void move_by(size_t unit, const uint8_t *pulled, size_t rows, size_t columns, size_t bytes,
+                           uint8_t *staged, ptrdiff_t pitch) {
     for (size_t c = 0; c < columns; c++, pulled += bytes, staged += pitch)
         for (size_t r = 0; r < rows; r++)
-            for (size_t i = 0; i < bytes; i += 16)
-                memcpy(staged + r * bytes + i, pulled + r * PULL_PITCH + i, 16);
+            for (size_t i = 0; i < bytes; i += unit)
+                memcpy(staged + r * bytes + i, pulled + r * PULL_PITCH + i, unit);
+}
+
+static void move_elements(const uint8_t *pulled, size_t rows, size_t columns, size_t bytes, uint8_t *staged,
+                          ptrdiff_t pitch) {
+    switch (bytes) { /* known to the compiler where it makes a difference */
+#ifndef HAVE_SHUFFLE
+    case 3:
+        return move_by(4, pulled, rows, columns, 3, staged, pitch);
+    case 6:
+        return move_by(8, pulled, rows, columns, 6, staged, pitch);
+#endif
+    case 5:
+        return move_by(8, pulled, rows, columns, 5, staged, pitch);
+    case 7:
+        return move_by(8, pulled, rows, columns, 7, staged, pitch);
+    default:
+        return move_by(16, pulled, rows, columns, bytes, staged, pitch);
+    }
 }
 
 /* A packed cell is the samples of one byte of the source's rows, in as many rows: 8x8, 4x4 or 2x2 samples,
