@@ -16,8 +16,8 @@
 #include "result.h"
 
 static const Pixel pixels[] = {
-    {"u8", 1, 8},     {"u16", 1, 16}, {"rgb8", 3, 8},    {"rgba8", 4, 8},
-    {"rgb16", 3, 16}, {"f32", 1, 32}, {"rgbf32", 3, 32}, {"f64", 1, 64},
+    {"u8", 1, 8},   {"u16", 1, 16}, {"rgb8", 3, 8},    {"rgba8", 4, 8},    {"rgb16", 3, 16},
+    {"f32", 1, 32}, {"f64", 1, 64}, {"rgbf32", 3, 32}, {"rgbaf32", 4, 32},
 };
 
 static const TtOrientation every_turn[] = {TT_NONE,      TT_FLIPH, TT_ROT180,     TT_FLIPV,

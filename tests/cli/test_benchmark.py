@@ -14,7 +14,8 @@ import tempfile
 import unittest
 
 COMMAND = os.path.abspath(sys.argv[1])
-BYTES = {"u8": 1, "u16": 2, "rgb8": 3, "rgba8": 4, "rgb16": 6, "f32": 4, "rgbf32": 12, "f64": 8}
+BYTES = {"u8": 1, "u16": 2, "rgb8": 3, "rgba8": 4, "rgb16": 6, "f32": 4, "f64": 8, "rgbf32": 12,
+         "rgbaf32": 16}
 TURNS = ["none", "fliph", "rot180", "flipv", "transpose", "rot90", "transverse", "rot270"]
 KEYS = {"case": str, "width": int, "height": int, "orientation": str, "backend": str, "threads": int,
         "seconds": float, "gb_per_s": float, "of_copy": float}
@@ -93,7 +94,7 @@ class Measures(BenchmarkTest):
                     self.assertEqual(len(odd), 2, (case, turn, threads))
                     self.assertLessEqual({(w + 1, h + 1) for w, h in odd}, sizes)  # each has its neighbours
                     self.assertLessEqual({(w + 65, h + 65) for w, h in odd if min(w, h) > 64}, powers)
-        self.assertEqual(len(rows), 8 * 8 * 2 * 6)
+        self.assertEqual(len(rows), len(BYTES) * 8 * 2 * 6)
 
     def test_several_backends(self):
         listed = re.search("^backends: (.*)$", self.run_command("-v", "--version").stdout, re.M)[1].split(", ")
