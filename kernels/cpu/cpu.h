@@ -54,8 +54,9 @@ enum {
     TT_TILE_ELEMENT = 128,      /* and is for elements of so many bytes: larger ones are lines of their own */
 };
 
-static inline bool tt_crowded(ptrdiff_t pitch) {
-    return pitch % TT_CROWDING == 0;
+/* Or off that distance by a few bytes. */
+static inline bool tt_crowded(ptrdiff_t pitch, ptrdiff_t off) {
+    return (size_t)(pitch + off) % TT_CROWDING <= 2 * (size_t)off;
 }
 
 void tt_packed_copy(const TtBlock *block);

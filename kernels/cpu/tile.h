@@ -150,16 +150,16 @@ typedef void Panel(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t 
                    ptrdiff_t dst_pitch);
 
 typedef struct {
-    Panel *pulled;        /* of what was pulled: the pitch is known to the compiler */
-    Panel *direct;        /* of the picture itself */
+    Panel *staged;        /* into the stage; the pitch of what was pulled is known to the compiler */
+    Panel *direct;        /* into the picture itself */
     size_t rows, columns; /* of a square */
     size_t spill;         /* elements beyond a square, in both directions, that it may read and write */
 } Micro;
 
-/* What was pulled: all squares of a row of them before the next, so that each line of the destination is
- * complete before long. In the picture itself: along the rows of the destination, so that each line is
- * written at once, even where a vector straddles two; of so many rows of the source that the lines read stay
- * in the cache for the next columns. Either way each run that spills is followed by the one that mends it. */
+/* Into the stage: all squares of a row of them before the next, so that each line is complete before long.
+ * Into the picture itself: along the rows of the destination, so that each line is written at once, even
+ * where a vector straddles two; of so many rows of the source that the lines read stay in the cache for the
+ * next columns. Either way each run that spills is followed by the one that mends it. */
 #define PANEL_OF_SQUARES(size, edge)                                                                         \
     ALWAYS_INLINE void panel_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,    \
                                     uint8_t *dst, ptrdiff_t dst_pitch) {                                     \
@@ -169,21 +169,23 @@ typedef struct {
                 square_##size(src + c * (size), src_pitch, run, dst_pitch);                                  \
         }                                                                                                    \
     }                                                                                                        \
-    static void pulled_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
+    static void staged_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
                               uint8_t *dst, ptrdiff_t dst_pitch) {                                           \
-        (void)src_pitch;                                                                                     \
-        panel_##size(src, PULL_PITCH, rows, columns, dst, dst_pitch);                                        \
+        if (src_pitch == PULL_PITCH)                                                                         \
+            panel_##size(src, PULL_PITCH, rows, columns, dst, dst_pitch);                                    \
+        else                                                                                                 \
+            panel_##size(src, src_pitch, rows, columns, dst, dst_pitch);                                     \
     }                                                                                                        \
     static void direct_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
                               uint8_t *dst, ptrdiff_t dst_pitch) {                                           \
-        const size_t most = larger(tt_crowded(src_pitch) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);        \
+        const size_t most = larger(tt_crowded(src_pitch, 0) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);     \
         for (size_t top = 0; top < rows; top += most)                                                        \
             for (size_t c = 0; c < columns; c += (edge))                                                     \
                 for (size_t r = top; r < smaller(rows, top + most); r += (edge)*LANES)                       \
                     square_##size(src + (ptrdiff_t)r * src_pitch + c * (size), src_pitch,                    \
                                   dst + (ptrdiff_t)c * dst_pitch + r * (size), dst_pitch);                   \
     }                                                                                                        \
-    static const Micro micro_##size = {pulled_##size, direct_##size, (edge)*LANES, (edge),                   \
+    static const Micro micro_##size = {staged_##size, direct_##size, (edge)*LANES, (edge),                   \
                                        (size) == 3 ? 2 : (size) % 3 == 0};
 
 PANEL_OF_SQUARES(1, 16)
@@ -330,13 +332,17 @@ ALWAYS_INLINE void copy_run(uint8_t *dst, const uint8_t *src, size_t n) {
     }
 }
 
+ALWAYS_INLINE void prefetch_row(uintptr_t row, size_t n) {
+    for (size_t i = 0; i < n; i += TT_LINE)
+        __builtin_prefetch((const void *)(row + i), 0, 2);
+    __builtin_prefetch((const void *)(row + n - 1), 0, 2);
+}
+
 /* n bytes of each row; `next` is where the rows pulled after these begin. */
 ALWAYS_INLINE void pull(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t n, uintptr_t next,
                         uint8_t *pulled, size_t pitch) {
     for (size_t r = 0; r < rows; r++, src += src_pitch, next += (uintptr_t)src_pitch, pulled += pitch) {
-        for (size_t i = 0; i < n; i += TT_LINE)
-            __builtin_prefetch((const void *)(next + i), 0, 2);
-        __builtin_prefetch((const void *)(next + n - 1), 0, 2);
+        prefetch_row(next, n);
         copy_run(pulled, src, n);
     }
 }
@@ -386,6 +392,13 @@ ALWAYS_INLINE void exchange_waiting(const TtBlock *b, uint8_t *staged, size_t pi
     }
 }
 
+/* Wide elements need not be pulled, if their squares stay within the picture and the level-1 cache has room
+ * for the lines of as many rows. */
+ALWAYS_INLINE bool keeps_lines(const TtBlock *b, const Micro *micro) {
+    return b->bytes >= 4 && !micro->spill && b->height % micro->columns == 0 &&
+           !tt_crowded(b->src_pitch, TT_LINE);
+}
+
 /* The runs of one tile, from column x of the block on. */
 ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bits, uint8_t *staged,
                               ptrdiff_t pitch) {
@@ -393,6 +406,7 @@ ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bi
     uint8_t *pulled = (uint8_t *)&buffer;
     const Micro *micro = micro_of(b->bytes);
     size_t most = b->bits ? PACKED_PULL / b->bits : micro && micro->rows > PULL ? micro->rows : PULL;
+    bool straight = micro && keeps_lines(b, micro);
     size_t pulled_pitch = b->bits ? PACKED_PITCH : PULL_PITCH, width = bytes_of(b->height, bits);
     for (size_t r = 0; r < rows; r += most) {
         size_t n = smaller(most, rows - r), next = x + r + most;
@@ -400,13 +414,19 @@ ALWAYS_INLINE void stage_tile(const TtBlock *b, size_t x, size_t rows, size_t bi
         /* The block below this one comes next. */
         uintptr_t ahead =
             next < b->width ? (uintptr_t)b->src + next * (uintptr_t)b->src_pitch : (uintptr_t)b->src + width;
-        pull(src, b->src_pitch, n, width, ahead, pulled, pulled_pitch);
         uint8_t *run = staged + r * bits / 8;
+        if (straight && n % micro->rows == 0) {
+            for (size_t i = 0; i < n; i++)
+                prefetch_row(ahead + i * (uintptr_t)b->src_pitch, width);
+            micro->staged(src, b->src_pitch, n, b->height, run, pitch);
+            continue;
+        }
+        pull(src, b->src_pitch, n, width, ahead, pulled, pulled_pitch);
         if (b->bits) {
             memset(pulled + n * pulled_pitch, 0, (most - n) * pulled_pitch);
             panel_of_packed(pulled, b->height, b->bits, run, pitch);
         } else if (micro) {
-            micro->pulled(pulled, PULL_PITCH, n, b->height, run, pitch);
+            micro->staged(pulled, PULL_PITCH, n, b->height, run, pitch);
         } else {
             move_elements(pulled, n, b->height, b->bytes, run, pitch);
         }

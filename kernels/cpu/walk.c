@@ -95,13 +95,12 @@ TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch) {
     if (bits < 8)
         return (TtTile){smaller(TT_LINE * 8, 2 * TT_LINE * 8 / bits), TT_LINE * 8 / bits};
     size_t rows = in_lines(16, bits, 2 * TT_LINE);
-    if (bits < 64 && rows * bits / 8 % (2 * TT_LINE) &&
-        (size_t)(dst_pitch + ALMOST) % TT_CROWDING <= 2 * ALMOST)
+    if (bits < 64 && rows * bits / 8 % (2 * TT_LINE) && tt_crowded(dst_pitch, ALMOST))
         rows *= 2;
     size_t columns =
         smaller(TT_TILE_COLUMNS * 8 / bits, TT_TILE_BYTES / (rows * bits / 8 + 2 * TT_LINE + 16));
     size_t unit = columns_of_vector(bits), lines = in_lines(4, bits, 4 * TT_LINE);
-    if (tt_crowded(src_pitch) && lines > columns && lines * bits <= TT_TILE_COLUMNS * 8)
+    if (tt_crowded(src_pitch, 0) && lines > columns && lines * bits <= TT_TILE_COLUMNS * 8)
         columns = lines;
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
