@@ -11,6 +11,7 @@
 #include "turned.h"
 
 #include "beside.h"
+#include "heap.h"
 #include "say.h"
 #include "walk.h"
 
@@ -95,10 +96,13 @@ static TtStatus choose_store(Turned *t, TtFrameOptions *options) {
 }
 
 static gboolean start_frame(Turned *t, GError **error) {
+    gboolean limited = t->options->memory_limit > 0; /* then nothing is kept beside it */
     TtFrameOptions options = {.struct_size = sizeof(options),
                               .memory_limit = t->options->memory_limit,
                               .backend = t->options->backend,
                               .threads = (guint)t->options->threads,
+                              .allocate = limited ? NULL : heap_frame,
+                              .release = limited ? NULL : heap_frame_back,
                               .cancel = t->cancel,
                               .device = t->options->device};
     TtStatus status = leaves_the_choice(t->options)

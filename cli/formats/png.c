@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../heap.h"
 #include "../say.h"
 #include "deflate.h"
 #include "format.h"
@@ -71,6 +72,7 @@ static gboolean open_file(Source *s, FILE *file, GError **error) {
 
 static Reader *open_png(const Format *self, FILE *file, const char *path, const Options *options,
                         GError **error) {
+    heap_keep();
     Source *s = g_new0(Source, 1);
     s->reader = (Reader){.format = self, .path = path, .pages = 1};
     s->options = options;
