@@ -7,6 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "deflate_codes.h"
+
 #ifdef HAVE_ISAL
 #include <isa-l.h>
 #endif
@@ -36,10 +38,10 @@ struct Packer {
 
 const DeflateWay deflate_ways[] = {
 #ifdef HAVE_ISAL
-    {DEFLATE_ISAL, 3, DEFLATE_DEFAULT},       {DEFLATE_ZLIB, 6, DEFLATE_HUFFMAN},
+    {DEFLATE_ISAL, 3, DEFLATE_DEFAULT},       {DEFLATE_CODES},
 #else
     {DEFLATE_ZLIB, 1, DEFLATE_FILTERED},
-    {DEFLATE_ZLIB, 6, DEFLATE_HUFFMAN},
+    {DEFLATE_CODES},
 #endif
 #ifdef HAVE_LIBDEFLATE
     {DEFLATE_LIBDEFLATE, 4, DEFLATE_DEFAULT}, {DEFLATE_LIBDEFLATE, 6, DEFLATE_DEFAULT},
@@ -83,7 +85,7 @@ gsize packer_bound(gsize size) {
 /* ---- zlib ------------------------------------------------------------------------------------------- */
 
 static gboolean start_zlib(Packer *p, DeflateWay way) {
-    static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY};
+    static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_FILTERED};
     if (p->zlib_started && p->zlib_way.level == way.level && p->zlib_way.strategy == way.strategy)
         return deflateReset(&p->zlib) == Z_OK;
     if (p->zlib_started)
@@ -205,6 +207,8 @@ static gsize pack_libdeflate(Packer *p, DeflateWay way, const guint8 *data, gsiz
 gsize packer_pack(Packer *packer, DeflateWay way, const guint8 *data, gsize size, guint8 *to, gboolean last) {
     gsize room = packer_bound(size);
     switch (way.library) {
+    case DEFLATE_CODES:
+        return deflate_codes(data, size, to, room, last);
 #ifdef HAVE_ISAL
     case DEFLATE_ISAL:
         return pack_isal(packer, way, data, size, to, room, last);

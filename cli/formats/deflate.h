@@ -10,12 +10,12 @@
 
 #include <glib.h>
 
-/* A way to pack: a library at one of its levels. zlib has strategies too: for what PNG's filters leave, and
- * short codes for frequent bytes without any search for repeats. */
+/* A way to pack: a library at one of its levels, or short codes for frequent bytes without any search for
+ * repeats. zlib has a strategy too, for what PNG's filters leave. */
 typedef struct {
-    enum { DEFLATE_ISAL, DEFLATE_LIBDEFLATE, DEFLATE_ZLIB } library;
+    enum { DEFLATE_ISAL, DEFLATE_LIBDEFLATE, DEFLATE_ZLIB, DEFLATE_CODES } library;
     int level;
-    enum { DEFLATE_DEFAULT, DEFLATE_FILTERED, DEFLATE_HUFFMAN } strategy;
+    enum { DEFLATE_DEFAULT, DEFLATE_FILTERED } strategy;
 } DeflateWay;
 
 /* The ways that this build has beside zlib, from the fastest to the one that packs most. */

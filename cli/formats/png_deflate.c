@@ -178,7 +178,7 @@ static gsize telling_slice(const Block *b, Bench *bench) {
  * repeats if the fastest has found by far too few. */
 static gboolean is_hopeless(const Block *b, gsize way, const guint8 *stream, gsize slice, double enough,
                             double fastest) {
-    if (deflate_ways[way].strategy == DEFLATE_HUFFMAN)
+    if (deflate_ways[way].library == DEFLATE_CODES)
         return entropy(b, stream, slice) / 8 * (double)(slice * SLICES) > enough;
     gboolean tiny = b->packed_size && b->packed_size < b->filtered_size / TINY;
     return way && way + 2 < deflate_n_ways && !tiny && fastest > too_far * enough;
@@ -204,7 +204,7 @@ static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be
             }
         /* What is far behind by one way is behind by all that look for repeats. */
         for (int one = 0; one < 2; one++)
-            if (deflate_ways[i].strategy != DEFLATE_HUFFMAN && sizes[1 - one] &&
+            if (deflate_ways[i].library != DEFLATE_CODES && sizes[1 - one] &&
                 sizes[one] > far * sizes[1 - one])
                 streams[one] = NULL;
     }

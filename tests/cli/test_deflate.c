@@ -21,7 +21,7 @@ static guint8 noise(void) {
     return (guint8)(state >> 24);
 }
 
-typedef enum { ZEROS, NOISE, WAVES, TEXT, HALF, KINDS } Kind;
+typedef enum { ZEROS, NOISE, WAVES, TEXT, SKEWED, HALF, KINDS } Kind;
 
 static guint8 *make(Kind kind, gsize size) {
     guint8 *data = g_malloc(size + 1);
@@ -38,6 +38,14 @@ static guint8 *make(Kind kind, gsize size) {
             break;
         case TEXT:
             data[i] = (guint8) "a few words that come back, "[i * (1 + i / 999) % 28];
+            break;
+        case SKEWED: /* as often as Fibonacci's numbers say: the rarest deserve longer codes than there are */
+            data[i] = 0;
+            for (gsize at = i % 17710, n = 1, more = 1; at >= n; data[i]++) {
+                at -= n;
+                more += n;
+                n = more - n;
+            }
             break;
         default:
             data[i] = i < size / 2 ? noise() : (guint8)(i / 100);
