@@ -30,8 +30,9 @@ enum {
     SLICE = 32 << 10,   /* in a slice of a sample */
     LONG_SLICE = 128 << 10,
     LEVEL_FOR_THE_BEST = 8, /* from which it is worth the time to try what packs most */
-    FLAT = 16, /* times smaller than its bytes is a sample of a block that libpng's way packs quickly */
-    TINY = 64, /* times smaller than its filtered bytes is a block of which samples do not tell enough */
+    FLAT = 16,    /* times smaller than its bytes is a sample of a block that libpng's way packs quickly */
+    TINY = 64,    /* times smaller than its filtered bytes is a block of which samples do not tell enough */
+    FLATTER = 20, /* the same, of one whose longest search takes no longer than its samples */
     SLICES = 2,
     RING = 24 << 20, /* bytes that the ring's blocks hold together, about */
     MOST_CHUNK = 1 << 30,
@@ -39,8 +40,9 @@ enum {
     END = 4,   /* and behind its last */
 };
 
-/* A sample may come out larger than libpng's by so much; files are to stay within 2 %. */
-static const double tolerance = 1.015;
+/* A sample may come out larger than libpng's by so much; files are to stay within 2 %. Less is allowed where
+ * no other blocks make up for an error. */
+static const double tolerance = 1.015, tolerance_of_few = 1.0;
 
 /* Filtered or not, whichever sample is so much larger is given up. */
 static const double far = 1.25;
@@ -189,7 +191,8 @@ static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be
     const guint8 *streams[] = {bench->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
     gsize slice = telling_slice(b, bench);
-    double enough = (double)try_slices(b, bench, reference, bench->filtered, slice) * tolerance,
+    double allowed = b->owner->options.bytes <= FEW ? tolerance_of_few : tolerance,
+           enough = (double)try_slices(b, bench, reference, bench->filtered, slice) * allowed,
            fastest = HUGE_VAL;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
@@ -241,9 +244,12 @@ static void pack_with(Block *b, Bench *bench, DeflateWay way) {
 static gboolean is_smooth(const Block *b, Bench *bench) {
     DeflateWay fastest = deflate_ways[0];
     gsize slice = slice_size(b, LONG_SLICE);
-    return deflate_ways[deflate_n_ways - 1].library == DEFLATE_LIBDEFLATE &&
-           b->owner->options.packing.level == PNG_LEVEL_DEFAULT &&
-           is_little(b->packed_size, b->filtered_size) && b->packed_size >= b->filtered_size / TINY &&
+    if (deflate_ways[deflate_n_ways - 1].library != DEFLATE_LIBDEFLATE ||
+        b->owner->options.packing.level != PNG_LEVEL_DEFAULT || !b->packed_size)
+        return FALSE;
+    if (b->packed_size < b->filtered_size / FLATTER)
+        return TRUE;
+    return is_little(b->packed_size, b->filtered_size) &&
            (double)try_slices(b, bench, fastest, bench->plain, slice) >
                far * (double)try_slices(b, bench, fastest, bench->filtered, slice);
 }
@@ -284,14 +290,17 @@ static gboolean set_up(Block *b, Bench *bench, gboolean may_be_plain) {
     return TRUE;
 }
 
-/* Whether the fastest way has probably left much to gain. Samples of less than a byte, and numbers of
- * colours, repeat in ways that their frequencies do not tell. */
-static gboolean is_hopeful(const Block *b, const Bench *bench) {
+/* Whether what the fastest way made of it, to that part of its size, has probably left much to gain. Samples
+ * of less than a byte, and numbers of colours, repeat in ways that their frequencies do not tell. */
+static gboolean is_hopeful(const Block *b, const Bench *bench, double packed) {
     if (!b->owner->options.residues || b->filtered_size <= LONE)
         return TRUE;
-    double packed = (double)b->packed_size / (double)b->filtered_size,
-           codes = entropy(b, bench->filtered, slice_size(b, SLICE)) / 8;
+    double codes = entropy(b, bench->filtered, slice_size(b, SLICE)) / 8;
     return packed < hopeful || packed < codes * less || packed > codes * more;
+}
+
+static double part_packed(const Block *b) {
+    return (double)b->packed_size / (double)b->filtered_size;
 }
 
 /* What libpng would do without filters, and what may take its place: a faster zlib would be blind for what
@@ -335,19 +344,25 @@ static void pack_as_plain(Block *b, Bench *bench) {
     if (!flat) {
         filter_rows(b, b->owner->filters, bench->filtered);
         pack_with(b, bench, fastest);
-        if (is_hopeful(b, bench) ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
-                                       is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
-                                 : is_better_filtered(b, bench, fastest, SLICE, far) ||
-                                       is_better_filtered(b, bench, fast, SLICE, better))
+        if (is_hopeful(b, bench, part_packed(b))
+                ? is_better_filtered(b, bench, fastest, SLICE, 1) &&
+                      is_better_filtered(b, bench, fast, LONG_SLICE, much_better)
+                : is_better_filtered(b, bench, fastest, SLICE, far) ||
+                      is_better_filtered(b, bench, fast, SLICE, better))
             return;
     }
     pack_plain(b, bench, flat);
 }
 
 /* Whether the fastest way is tried on all of a block first. It packs few drawings well, and their samples say
- * so sooner. */
-static gboolean is_for_the_fastest(const Block *b) {
-    return b->owner->options.residues || b->filtered_size <= MEDIUM;
+ * so sooner; what shrinks to little is done as soon. */
+static gboolean is_for_the_fastest(const Block *b, Bench *bench) {
+    if (!b->owner->options.residues || b->filtered_size <= LONE)
+        return b->owner->options.residues || b->filtered_size <= MEDIUM;
+    gsize slice = slice_size(b, SLICE),
+          packed = try_slices(b, bench, deflate_ways[0], bench->filtered, slice);
+    return is_little(packed, slice * SLICES) ||
+           !is_hopeful(b, bench, (double)packed / (double)(slice * SLICES));
 }
 
 static void pack_block(Block *b, Bench *bench) {
@@ -363,9 +378,11 @@ static void pack_block(Block *b, Bench *bench) {
     }
     filter_rows(b, d->filters, bench->filtered);
     if (d->options.packing.level && b->filtered_size > SMALL) {
-        if (is_for_the_fastest(b))
+        if (!set_up(b, bench, FALSE))
+            return;
+        if (is_for_the_fastest(b, bench))
             pack_with(b, bench, deflate_ways[0]);
-        if (is_hopeful(b, bench) && set_up(b, bench, may_be_plain))
+        if ((!b->packed_size || is_hopeful(b, bench, part_packed(b))) && set_up(b, bench, may_be_plain))
             pack_large(b, bench, may_be_plain);
     } else if (d->options.packing.level && set_up(b, bench, may_be_plain)) {
         pack_small(b, bench, may_be_plain);

@@ -343,6 +343,34 @@ class Damage(PngTest):
                 data += pngs.chunk(b"IDAT", part, crc=1 if i == wrong else None)
             self.refused(data + pngs.chunk(b"IEND"), "checksum")
 
+    def test_damage_among_chunks_alike(self):
+        """Many equal chunks of pixels are not looked at one by one before they are read: whatever stands among them
+        in place of one is found then."""
+        stream = zlib.compress(pngs.rows(500, 300), 0)
+        parts = [pngs.chunk(b"IDAT", stream[i:i + 4096]) for i in range(0, len(stream), 4096)]
+        start, end = pngs.SIGNATURE + pngs.header(500, 300), pngs.chunk(b"IEND")
+        source = self.write("in.png", start + b"".join(parts) + end)
+        self.succeeds("--rotate", "90", "-o", "out.png", source)
+        self.turned(source, self.path("out.png"), "rot90")
+        number = len(parts[0]).to_bytes(4, "big")
+
+        def refused(parts):
+            self.write("in.png", start + b"".join(parts) + end)
+            result = self.run_command("--rotate", "90", "-o", "none.png", "in.png")
+            self.assertEqual((result.returncode, b"restore it from a copy" in result.stderr), (1, True), result.stderr)
+            self.assertFalse(os.path.exists(self.path("none.png")))
+
+        for i in (9, 20, 47, 48, len(parts) - 2):
+            for other in (pngs.chunk(b"tEXt", parts[i][8:-4]), pngs.chunk(b"IEND", parts[i][8:-4]),
+                          number + parts[i][4:], bytes(len(parts[i])), parts[i][:-1] + bytes([parts[i][-1] ^ 1]),
+                          parts[i][:500] + bytes([parts[i][500] ^ 1]) + parts[i][501:]):
+                refused([*parts[:i], other, *parts[i + 1:]])
+            # One too few, one twice, and one that is shorter: what follows stands elsewhere.
+            for some in ([], [parts[i], parts[i]], [pngs.chunk(b"IDAT", parts[i][8:-10])]):
+                refused([*parts[:i], *some, *parts[i + 1:]])
+            # Text among the pixels parts them: what comes behind it is left out, and so missing.
+            refused([*parts[:i], pngs.chunk(b"tEXt", b"A\0b"), *parts[i:]])
+
     def test_filters_that_do_not_exist(self):
         rows = bytearray(pngs.rows(64, 64))
         rows[193 * 5] = 9
