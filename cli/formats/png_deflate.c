@@ -42,10 +42,13 @@ enum {
 
 /* A sample may come out larger than libpng's by so much; files are to stay within 2 %. Less is allowed where
  * no other blocks make up for an error. */
-static const double tolerance = 1.015, tolerance_of_few = 1.0;
+static const double tolerance = 1.015, tolerance_of_few = 1.005;
 
 /* Filtered or not, whichever sample is so much larger is given up. */
 static const double far = 1.25;
+
+/* A block that is packed to so small a part of its size is. */
+static const double little_is = .1;
 
 /* What the fastest way makes so much larger than enough needs one of the two that look longest, which find
  * so much more in the whole of a palette's block than in samples of it. */
@@ -71,6 +74,7 @@ typedef struct {
     GArray *rows; /* of Row */
     gsize filtered_size;
     gsize alike;    /* bytes of rows that are as the one above */
+    gsize sampled;  /* what the fastest way makes of short slices; 0: not yet tried */
     guint8 *packed; /* with BEGIN bytes of room in front and END behind */
     gsize packed_size, packed_room;
     guint32 sum; /* Adler-32 of the filtered bytes */
@@ -162,17 +166,22 @@ static gsize slice_size(const Block *b, gsize most) {
     return MIN(most, b->filtered_size / SLICES);
 }
 
-static gboolean is_little(gsize packed, gsize of) {
-    return packed < of / 10;
+/* The part of its size that short slices of a block are packed to by the fastest way. */
+static double part_sampled(Block *b, Bench *bench) {
+    gsize slice = slice_size(b, SLICE);
+    if (!b->sampled)
+        b->sampled = try_slices(b, bench, deflate_ways[0], bench->filtered, slice);
+    return (double)b->sampled / (double)(slice * SLICES);
+}
+
+static double part_packed(const Block *b) {
+    return (double)b->packed_size / (double)b->filtered_size;
 }
 
 /* What shrinks to little is packed quickly, and its repeats are far apart. */
-static gsize telling_slice(const Block *b, Bench *bench) {
+static gsize telling_slice(Block *b, Bench *bench) {
     gsize slice = slice_size(b, SLICE);
-    gboolean little =
-        b->packed_size
-            ? is_little(b->packed_size, b->filtered_size)
-            : is_little(try_slices(b, bench, deflate_ways[0], bench->filtered, slice), slice * SLICES);
+    gboolean little = (b->packed_size ? part_packed(b) : part_sampled(b, bench)) < little_is;
     return little ? slice_size(b, LONG_SLICE) : slice;
 }
 
@@ -187,19 +196,24 @@ static gboolean is_hopeless(const Block *b, gsize way, const guint8 *stream, gsi
 }
 
 /* The first way, of all from the fastest on, that comes near libpng's; *plain: without filters. */
-static DeflateWay choose_by_sample(const Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
+static DeflateWay choose_by_sample(Block *b, Bench *bench, gboolean may_be_plain, gboolean *plain) {
     const guint8 *streams[] = {bench->filtered, may_be_plain ? bench->plain : NULL};
     DeflateWay reference = reference_way(b->owner);
     gsize slice = telling_slice(b, bench);
-    double allowed = b->owner->options.bytes <= FEW ? tolerance_of_few : tolerance,
-           enough = (double)try_slices(b, bench, reference, bench->filtered, slice) * allowed,
+    double like = (double)try_slices(b, bench, reference, bench->filtered, slice),
+           enough = like * (b->owner->options.bytes <= FEW ? tolerance_of_few : tolerance),
            fastest = HUGE_VAL;
     for (gsize i = 0; i < deflate_n_ways; i++) {
         double sizes[2] = {0, 0};
+        if (i + 1 == deflate_n_ways)
+            enough = like * tolerance;
         gboolean patient = i && !b->owner->options.residues && fastest > too_far * enough;
         for (*plain = FALSE; *plain < 2; ++*plain)
             if (streams[*plain] && !is_hopeless(b, i, streams[*plain], slice, enough, fastest)) {
-                sizes[*plain] = (double)try_slices(b, bench, deflate_ways[i], streams[*plain], slice);
+                gboolean known = !i && !*plain && b->sampled && slice == slice_size(b, SLICE);
+                sizes[*plain] =
+                    (double)(known ? b->sampled
+                                   : try_slices(b, bench, deflate_ways[i], streams[*plain], slice));
                 if (sizes[*plain] <= enough || (patient && sizes[*plain] <= enough * patience))
                     return deflate_ways[i];
                 if (!i)
@@ -249,7 +263,7 @@ static gboolean is_smooth(const Block *b, Bench *bench) {
         return FALSE;
     if (b->packed_size < b->filtered_size / FLATTER)
         return TRUE;
-    return is_little(b->packed_size, b->filtered_size) &&
+    return part_packed(b) < little_is &&
            (double)try_slices(b, bench, fastest, bench->plain, slice) >
                far * (double)try_slices(b, bench, fastest, bench->filtered, slice);
 }
@@ -258,7 +272,7 @@ static gboolean is_smooth(const Block *b, Bench *bench) {
  * theirs is nearly the file's, and it takes little time. */
 static gboolean is_for_the_reference(const Block *b) {
     return b->packed_size < b->filtered_size / TINY || b->filtered_size <= MEDIUM ||
-           (b->owner->options.bytes <= FEW && is_little(b->packed_size, b->filtered_size));
+           (b->owner->options.bytes <= FEW && part_packed(b) < little_is);
 }
 
 static void pack_large(Block *b, Bench *bench, gboolean may_be_plain) {
@@ -297,10 +311,6 @@ static gboolean is_hopeful(const Block *b, const Bench *bench, double packed) {
         return TRUE;
     double codes = entropy(b, bench->filtered, slice_size(b, SLICE)) / 8;
     return packed < hopeful || packed < codes * less || packed > codes * more;
-}
-
-static double part_packed(const Block *b) {
-    return (double)b->packed_size / (double)b->filtered_size;
 }
 
 /* What libpng would do without filters, and what may take its place: a faster zlib would be blind for what
@@ -356,13 +366,11 @@ static void pack_as_plain(Block *b, Bench *bench) {
 
 /* Whether the fastest way is tried on all of a block first. It packs few drawings well, and their samples say
  * so sooner; what shrinks to little is done as soon. */
-static gboolean is_for_the_fastest(const Block *b, Bench *bench) {
+static gboolean is_for_the_fastest(Block *b, Bench *bench) {
     if (!b->owner->options.residues || b->filtered_size <= LONE)
         return b->owner->options.residues || b->filtered_size <= MEDIUM;
-    gsize slice = slice_size(b, SLICE),
-          packed = try_slices(b, bench, deflate_ways[0], bench->filtered, slice);
-    return is_little(packed, slice * SLICES) ||
-           !is_hopeful(b, bench, (double)packed / (double)(slice * SLICES));
+    double sampled = part_sampled(b, bench);
+    return sampled < little_is || !is_hopeful(b, bench, sampled);
 }
 
 static void pack_block(Block *b, Bench *bench) {
@@ -486,7 +494,7 @@ static gboolean emit_block(PngDeflate *d, GError **error) {
     }
     d->emitting++;
     b->ready = FALSE;
-    b->raw_size = b->filtered_size = b->alike = 0;
+    b->raw_size = b->filtered_size = b->alike = b->sampled = 0;
     g_array_set_size(b->rows, 0);
     return emit_pieces(d, data, size, error);
 }
