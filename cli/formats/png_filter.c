@@ -12,48 +12,48 @@
 
 enum { FILTERS = 5, SEGMENT = 2048 }; /* bytes that are tried at once, in the first cache */
 
-typedef void (*Filter)(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                       const guint8 *corner, gsize n);
+/* Compiled into whoever calls it, for the processor that the caller is for. */
+#define LOOP static inline __attribute__((always_inline))
 
-static void none(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                 const guint8 *corner, gsize n) {
+LOOP void none(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+               const guint8 *corner, gsize n) {
     (void)left;
     (void)up;
     (void)corner;
     memcpy(to, x, n);
 }
 
-static void sub(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                const guint8 *corner, gsize n) {
+LOOP void sub(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+              const guint8 *corner, gsize n) {
     (void)up;
     (void)corner;
     for (gsize i = 0; i < n; i++)
         to[i] = (guint8)(x[i] - left[i]);
 }
 
-static void up_(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                const guint8 *corner, gsize n) {
+LOOP void up_(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+              const guint8 *corner, gsize n) {
     (void)left;
     (void)corner;
     for (gsize i = 0; i < n; i++)
         to[i] = (guint8)(x[i] - up[i]);
 }
 
-static void average(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                    const guint8 *corner, gsize n) {
+LOOP void average(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                  const guint8 *corner, gsize n) {
     (void)corner;
     for (gsize i = 0; i < n; i++) /* (left + up) / 2 within eight bits */
         to[i] = (guint8)(x[i] - ((left[i] & up[i]) + ((left[i] ^ up[i]) >> 1)));
 }
 
-static inline guint8 distance(guint8 a, guint8 b) {
+LOOP guint8 distance(guint8 a, guint8 b) {
     return a > b ? a - b : b - a;
 }
 
 /* All within eight bits. a + b - 2c is as far from 0 as a - c and b - c together, which is no nearer than
  * either, if both have one sign, and as these differ otherwise. */
-static void paeth(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
-                  const guint8 *corner, gsize n) {
+LOOP void paeth(guint8 *restrict to, const guint8 *x, const guint8 *left, const guint8 *up,
+                const guint8 *corner, gsize n) {
     for (gsize i = 0; i < n; i++) {
         guint8 a = left[i], b = up[i], c = corner[i];
         guint8 to_a = distance(b, c), to_b = distance(a, c);
@@ -63,10 +63,8 @@ static void paeth(guint8 *restrict to, const guint8 *x, const guint8 *left, cons
     }
 }
 
-static const Filter filters[FILTERS] = {none, sub, up_, average, paeth};
-
 /* The sum of residues as distances from 0: 255 is as near as 1. */
-static guint32 magnitude(const guint8 *residues, gsize n) {
+LOOP guint32 magnitude(const guint8 *residues, gsize n) {
     guint32 sum = 0;
     gsize i = 0;
 #ifdef __SSE2__
@@ -85,18 +83,61 @@ static guint32 magnitude(const guint8 *residues, gsize n) {
     return sum;
 }
 
-static guint best_filter(const guint8 *row, const guint8 *above, gsize size, guint pixel, guint set) {
+/* The sum of a filter's residues if `sum`, else only these. */
+LOOP guint32 apply(guint filter, guint8 *restrict to, const guint8 *x, const guint8 *up, gsize n, guint pixel,
+                   gboolean sum) {
+    const guint8 *left = x - pixel, *corner = up - pixel;
+    switch (filter) {
+    case 0:
+        none(to, x, left, up, corner, n);
+        break;
+    case 1:
+        sub(to, x, left, up, corner, n);
+        break;
+    case 2:
+        up_(to, x, left, up, corner, n);
+        break;
+    case 3:
+        average(to, x, left, up, corner, n);
+        break;
+    default:
+        paeth(to, x, left, up, corner, n);
+    }
+    return sum ? magnitude(to, n) : 0;
+}
+
+typedef guint32 (*Apply)(guint filter, guint8 *restrict to, const guint8 *x, const guint8 *up, gsize n,
+                         guint pixel, gboolean sum);
+
+static guint32 apply_plainly(guint filter, guint8 *restrict to, const guint8 *x, const guint8 *up, gsize n,
+                             guint pixel, gboolean sum) {
+    return apply(filter, to, x, up, n, pixel, sum);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static guint32 apply_avx2(guint filter, guint8 *restrict to, const guint8 *x,
+                                                          const guint8 *up, gsize n, guint pixel,
+                                                          gboolean sum) {
+    return apply(filter, to, x, up, n, pixel, sum);
+}
+
+static Apply best_apply(void) {
+    return __builtin_cpu_supports("avx2") ? apply_avx2 : apply_plainly;
+}
+#else
+static Apply best_apply(void) {
+    return apply_plainly;
+}
+#endif
+
+static guint best_filter(Apply apply_one, const guint8 *row, const guint8 *above, gsize size, guint pixel,
+                         guint set) {
     guint64 sums[FILTERS] = {0};
     guint8 residues[SEGMENT];
-    for (gsize at = 0; at < size; at += SEGMENT) {
-        gsize n = MIN(size - at, SEGMENT);
-        const guint8 *x = row + at, *up = above + at;
+    for (gsize at = 0; at < size; at += SEGMENT)
         for (guint f = 0; f < FILTERS; f++)
-            if (set & 1U << f) {
-                filters[f](residues, x, x - pixel, up, up - pixel, n);
-                sums[f] += magnitude(residues, n);
-            }
-    }
+            if (set & 1U << f)
+                sums[f] += apply_one(f, residues, row + at, above + at, MIN(size - at, SEGMENT), pixel, TRUE);
     guint best = FILTERS;
     for (guint f = 0; f < FILTERS; f++)
         if (set & 1U << f && (best == FILTERS || sums[f] < sums[best]))
@@ -105,7 +146,9 @@ static guint best_filter(const guint8 *row, const guint8 *above, gsize size, gui
 }
 
 void png_filter_row(guint8 *to, const guint8 *row, const guint8 *above, gsize size, guint pixel, guint set) {
-    guint f = set & (set - 1) ? best_filter(row, above, size, pixel, set) : (guint)g_bit_nth_lsf(set, -1);
+    Apply apply_one = best_apply();
+    guint f = set & (set - 1) ? best_filter(apply_one, row, above, size, pixel, set)
+                              : (guint)g_bit_nth_lsf(set, -1);
     to[0] = (guint8)f;
-    filters[f](to + 1, row, row - pixel, above, above - pixel, size);
+    apply_one(f, to + 1, row, above, size, pixel, FALSE);
 }
