@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
+
+from folder import FolderTest
 
 COMMAND = os.path.abspath(sys.argv[1])
 ARGUMENTS = {"none": ["--auto-orient"], "fliph": ["--flip", "horizontal"], "rot180": ["--rotate", "180"],
@@ -51,10 +52,9 @@ def turn(rows, orientation):
             "rot270": columns[::-1]}[orientation]
 
 
-class CommandTest(unittest.TestCase):
+class CommandTest(FolderTest):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.addCleanup(self.has_no_report)
 
     def terminal(self):
@@ -70,18 +70,6 @@ class CommandTest(unittest.TestCase):
                 report = file.read()
             os.remove(os.path.join(REPORTS, name))
             self.fail(report)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def run_command(self, *arguments, command=COMMAND, **options):
         return subprocess.run([command, *arguments], capture_output=True, timeout=120, **{"cwd": self.folder, **options})

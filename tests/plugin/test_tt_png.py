@@ -13,11 +13,11 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from folder import FolderTest
 from pngs import chunk, exif, header, png, xmp, SIGNATURE
 
 GOLDEN = os.path.abspath(sys.argv[1])
@@ -41,23 +41,7 @@ def photo(width, height, channels=3, deep=False):
     return bytes(data)
 
 
-class PngTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="tt-png-test-")
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
-
+class PngTest(FolderTest):
     def run_vips(self, *arguments, chosen=False, **options):
         environment = {**os.environ, "TT_PNG": "1" if chosen else "", **options.pop("environment", {})}
         return subprocess.run(["vips", *arguments], capture_output=True, cwd=self.folder, timeout=120,

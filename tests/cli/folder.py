@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""Tests in a folder of their own."""
+import os
+import shutil
+import tempfile
+import unittest
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
