@@ -24,11 +24,13 @@ static FILE *buffered(FILE *file, GError **error) {
     return file;
 }
 
-FILE *input_file_open(const char *path, const volatile int *stop, const volatile int *cancel,
+FILE *input_file_open(const char *path, gboolean link, const volatile int *stop, const volatile int *cancel,
                       struct stat *info, GError **error) {
-    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (link ? 0 : O_NOFOLLOW))
                                : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && errno == ELOOP && !link)
+        fault(error, STATUS_FAILED, "has become a symbolic link, which is not followed there: name the file");
+    else if (fd < 0 && errno == ENOENT)
         fault(error, STATUS_FAILED, "does not exist: check its name");
     else if (fd < 0 && errno == EACCES)
         fault(error, STATUS_FAILED, "may not be read: check its permissions");
@@ -101,7 +103,7 @@ Reader *input_file_reader(FILE **file, const char *path, const Options *options,
 gboolean input_file_may_be_picture(const char *path) {
     if (format_is_in_name(path))
         return TRUE;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     guint8 head[FORMAT_HEAD];
     ssize_t size = fd < 0 ? -1 : read(fd, head, sizeof(head));
     if (fd >= 0)

@@ -372,7 +372,8 @@ static gboolean open_input(Job *job, GError **error) {
     const char *path = job->task->input;
     if (temporary_is(path))
         return fault(error, STATUS_FAILED, "is a temporary file of this program: it goes with the next run");
-    if (!(job->input = input_file_open(path, job->options->stop, job->cancel, &job->info, error)))
+    if (!(job->input =
+              input_file_open(path, !job->task->walked, job->options->stop, job->cancel, &job->info, error)))
         return FALSE;
     if (job->options->in_place && !S_ISREG(job->info.st_mode))
         return fault(error, STATUS_FAILED, "is a pipe, which nothing can replace: use -o or -d");

@@ -81,7 +81,8 @@ static Options options_of_copy(const Job *job) {
 /* By the format, where it made the copy. */
 static gboolean verify_by_itself(Job *job, GError **error) {
     struct stat info;
-    FILE *output = input_file_open(job->output.temporary, job->options->stop, job->cancel, &info, error);
+    FILE *output =
+        input_file_open(job->output.temporary, FALSE, job->options->stop, job->cancel, &info, error);
     gboolean good = output && job->reader->format->verify(job->reader, output, error);
     if (output)
         fclose(output);
@@ -96,8 +97,8 @@ gboolean verify(Job *job, GError **error) {
     Reader *original = NULL, *reader = NULL;
     Turned *expected = job->turned, *written = NULL;
     Options options = options_of_copy(job);
-    FILE *source = NULL,
-         *output = input_file_open(job->output.temporary, job->options->stop, job->cancel, &info, error);
+    FILE *source = NULL, *output = input_file_open(job->output.temporary, FALSE, job->options->stop,
+                                                   job->cancel, &info, error);
     if (!output || !(reader = input_file_reader(&output, job->task->output, &options, error)) ||
         !(written = turned_new(reader, TT_NONE, &options, job->cancel, error))) {
         g_prefix_error(error, "its turned copy cannot be read back: ");

@@ -27,6 +27,7 @@ HeifProperties heif_properties_read(FILE *file) {
     const guint8 *code = memmem(head, size, "colrnclx", 8);
     HeifProperties h = {.subsampled =
                             (hevc && (hevc[4 + 16] & 3) == 1) || (av1 && (av1[4 + 2] & 0x0c) == 0x0c),
+                        .av1 = av1 && !hevc,
                         .coded = code != NULL};
     if (code) {
         h.primaries = number(code + 8);

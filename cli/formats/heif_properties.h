@@ -10,6 +10,7 @@
 #include <glib.h>
 
 typedef struct {
+    gboolean av1;           /* and no HEVC */
     gboolean subsampled;    /* colour has half the width and half the height */
     gboolean coded;         /* codes say what colours mean (CICP): */
     guint primaries, curve; /* these */

@@ -14,10 +14,16 @@ static void jump(j_common_ptr library) {
     longjmp(errors->jump, 1);
 }
 
+/* Scans of a picture: twice as many as cjpeg can be told to write. Each goes over all blocks, however few
+ * bytes it has. */
+enum { MOST_SCANS = 200 };
+
 /* Warnings have a level below 0. Two are of oddities that do no harm. */
 static void take_message(j_common_ptr library, int level) {
     JpegErrors *errors = (JpegErrors *)library->err;
     int code = errors->manager.msg_code;
+    if (code == JTRC_SOS && library->is_decompressor && ++errors->scans > MOST_SCANS)
+        jump(library);
     if (level >= 0 || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM)
         return;
     if (code == JWRN_EXTRANEOUS_DATA)
@@ -36,6 +42,7 @@ struct jpeg_error_mgr *jpeg_errors_init(JpegErrors *errors) {
     errors->manager.emit_message = take_message;
     errors->manager.output_message = print_nothing;
     errors->passed_over = FALSE;
+    errors->scans = 0;
     return &errors->manager;
 }
 
@@ -43,6 +50,10 @@ gboolean jpeg_errors_fault(JpegErrors *errors, GError **error) {
     char text[JMSG_LENGTH_MAX];
     struct jpeg_common_struct library = {.err = &errors->manager};
     switch (errors->manager.msg_code) {
+    case JTRC_SOS:
+        return fault(error, STATUS_FAILED,
+                     "has more than %d scans, as no encoder writes: it is damaged or made to exhaust time",
+                     MOST_SCANS);
     case JERR_FILE_WRITE:
         return system_fault(error, "write the output", errors->system_error);
     case JERR_OUT_OF_MEMORY:

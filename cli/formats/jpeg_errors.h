@@ -21,6 +21,7 @@ typedef struct {
     jmp_buf jump;                  /* set before each run of calls */
     int system_error;              /* errno at the time */
     gboolean passed_over;          /* there were bytes between segments that belong to nothing */
+    int scans;                     /* that were begun */
 } JpegErrors;
 
 /* What a decompressor's or compressor's err is set to. */

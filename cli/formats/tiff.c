@@ -291,10 +291,25 @@ static gboolean check_jpeg(const TiffReader *r, Page *page, GError **error) {
                                               (double)page->memory / 1e6);
 }
 
+/* A tile is unpacked as a whole, and strips and tiles are packed so. */
+static gboolean check_blocks(const TiffReader *r, const Page *page, GError **error) {
+    if (!page->has_pixels || page->turn == TT_NONE || page->from.compression == PACKED_NONE || is_jpeg(page))
+        return TRUE;
+    TiffPicture to = tiff_picture_turned(&page->from, page->turn);
+    gsize bytes = MAX(tiff_block_bytes(&to, 0), page->from.tiled ? tiff_block_bytes(&page->from, 0) : 0);
+    tiff_picture_clear(&to);
+    return bytes <= r->memory ||
+           fault(error, STATUS_FAILED,
+                 "takes %.1f MB of memory for a strip or tile, more than is allowed: raise --memory-limit",
+                 (double)bytes / 1e6);
+}
+
 static gboolean check_page(const TiffReader *r, Page *page, GError **error) {
     const char *refusal = refusal_of(r, page);
     if (refusal)
         return fault(error, STATUS_FAILED, "%s", refusal);
+    if (!check_blocks(r, page, error))
+        return FALSE;
     if (is_jpeg(page) && page->turn != TT_NONE && !check_jpeg(r, page, error))
         return FALSE;
     for (guint i = 0; i < page->nested->len; i++)

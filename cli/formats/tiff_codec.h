@@ -20,8 +20,8 @@ void tiff_decoders_free(TiffDecoders *decoders);
 gboolean tiff_decode(TiffDecoders *decoders, const TiffPicture *picture, gsize block, guint8 *to,
                      GError **error);
 
-/* The same of a strip by and by: rows bands, from top to bottom, each handed to take. */
-typedef gboolean (*TiffTakeRows)(gpointer user, const guint8 *rows, gsize first, gsize n, GError **error);
+/* The same of a strip by and by: rows bands, from top to bottom, each handed to take, which may change it. */
+typedef gboolean (*TiffTakeRows)(gpointer user, guint8 *rows, gsize first, gsize n, GError **error);
 gboolean tiff_decode_rows(TiffDecoders *decoders, const TiffPicture *picture, gsize block, TiffTakeRows take,
                           gpointer user, GError **error);
 

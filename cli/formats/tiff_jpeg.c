@@ -95,6 +95,15 @@ static gsize block_height(const TiffPicture *p, gsize block) {
     return p->tiled ? p->block_height : tiff_block_rect(p, block).height;
 }
 
+/* A last strip may have been stored as tall as others, or taller than the picture, but not so that a few
+ * bytes take the memory of a hundred pictures. */
+static gboolean is_of_size(const Job *job, gsize block, j_decompress_ptr from) {
+    enum { SPARE = 256 };
+    const TiffPicture *p = job->from;
+    return from->image_width == p->block_width && from->image_height >= block_height(p, block) &&
+           from->image_height <= 2 * p->block_height + SPARE && from->num_components == job->n_planes;
+}
+
 /* The coefficients of a block, to their places among all. */
 static void gather(Job *job, j_decompress_ptr from, TtRect rect) {
     jvirt_barray_ptr *arrays = jpeg_read_coefficients(from);
@@ -120,8 +129,7 @@ static gboolean read_block(Job *job, gsize block, const guint8 *data, GError **e
         return jpeg_errors_fault(&errors, error);
     }
     read_header(&from, job->tables, data, job->from->lengths[block]);
-    if (from.image_width != job->from->block_width || from.image_height < block_height(job->from, block) ||
-        from.num_components != job->n_planes)
+    if (!is_of_size(job, block, &from))
         fault(error, STATUS_FAILED, "is damaged, as a block is not of its size: restore it from a copy");
     else if (!same_tables(&job->first, &from))
         fault(error, STATUS_FAILED,

@@ -135,6 +135,11 @@ static gboolean out_of_memory(gsize bytes, GError **error) {
                  (double)bytes / 1e6);
 }
 
+/* Each block that is unpacked or packed takes memory of its own: large ones, one after another. */
+static Cores *cores_for(const TiffTurner *t, const TiffPicture *p) {
+    return tiff_block_bytes(p, 0) <= t->memory / cores_count(t->cores) ? t->cores : NULL;
+}
+
 /* ---- From blocks to turned rows ----------------------------------------------------------------------- */
 
 /* What a line's piece covers of the source. */
@@ -192,7 +197,7 @@ typedef struct {
     TtRect rect;
 } Strip;
 
-static gboolean land_rows(gpointer user, const guint8 *rows, gsize first, gsize n, GError **error) {
+static gboolean land_rows(gpointer user, guint8 *rows, gsize first, gsize n, GError **error) {
     const Strip *strip = user;
     TtRect rect = {0, strip->rect.y + first, strip->rect.width, n};
     return land(strip->sweep, rows, tiff_block_row(strip->sweep->from), rect, error);
@@ -232,6 +237,11 @@ static gboolean read_bare(Sweep *s, TtRect rect, GError **error) {
     return good;
 }
 
+/* Whether a block need not be unpacked as a whole. */
+static gboolean comes_in_rows(const TiffPicture *p, gsize bytes) {
+    return !p->tiled && bytes > LARGE && p->units_across * p->units_down == 1;
+}
+
 static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error) {
     gsize pitch, row = tiff_block_row(s->from), bytes = tiff_block_bytes(s->from, block);
     guint8 *to = packed_place(s, rect, &pitch);
@@ -254,8 +264,7 @@ static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
     gsize block = piece_block(s, line, k), bytes = tiff_block_bytes(s->from, block);
     if (s->packed)
         return unpack_packed(s, block, rect, error);
-    if (!s->from->tiled && bytes > LARGE && !tiff_block_is_missing(s->from, block) &&
-        s->from->units_across * s->from->units_down == 1)
+    if (comes_in_rows(s->from, bytes) && !tiff_block_is_missing(s->from, block))
         return tiff_decode_rows(s->turner->decoders, s->from, block, land_rows, &(Strip){s, rect}, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
@@ -289,7 +298,8 @@ static gboolean fill(Sweep *s, GError **error) {
     gsize pitch = (s->group_rect.width * s->step.sample_bits + 7) / 8;
     if (s->step.sample_bits < 8 && !s->frame && !(s->packed = g_try_malloc_n(s->group_rect.height, pitch)))
         return out_of_memory(s->group_rect.height * pitch, error);
-    each(s->turner->cores, s->n_lines * s->per_line, unpack_item, s);
+    each(s->bare ? s->turner->cores : cores_for(s->turner, s->from), s->n_lines * s->per_line, unpack_item,
+         s);
     gboolean good = goes_on(s);
     if (good && s->packed) {
         guint8 *packed = g_steal_pointer(&s->packed);
@@ -417,7 +427,7 @@ static gboolean emit_blocks(Sweep *s, gsize first, gsize n) {
     s->n_encoded = n;
     s->n_written = 0;
     g_mutex_init(&s->writing);
-    each(s->turner->cores, n, encode_item, s);
+    each(cores_for(s->turner, s->to), n, encode_item, s);
     for (; s->n_written < n; s->n_written++) /* that are not whole */
         g_byte_array_unref(s->encoded[s->n_written]);
     g_mutex_clear(&s->writing);
@@ -576,6 +586,32 @@ gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
     return good;
 }
 
+static gboolean copy_part(const TiffTurner *turner, guint64 from, gsize bytes, TiffOutput *output, guint64 to,
+                          GError **error) {
+    guint8 *data = g_malloc(bytes);
+    gboolean good = tiff_file_read(turner->file, from, data, bytes, error) &&
+                    tiff_output_write(output, to, data, bytes, error);
+    g_free(data);
+    return good;
+}
+
+static gboolean copy_block(const TiffTurner *turner, guint64 from, gsize bytes, TiffSink *sink, guint64 *to,
+                           GError **error) {
+    if (sink->memory) { /* a small page's */
+        guint8 *data = g_try_malloc(bytes + 1);
+        gboolean good = data ? tiff_file_read(turner->file, from, data, bytes, error) &&
+                                   tiff_sink_append(sink, data, bytes, to, error)
+                             : out_of_memory(bytes, error);
+        g_free(data);
+        return good;
+    }
+    *to = tiff_output_take(sink->output, bytes);
+    for (gsize at = 0; at < bytes; at += CHUNK)
+        if (!copy_part(turner, from + at, MIN(CHUNK, bytes - at), sink->output, *to + at, error))
+            return FALSE;
+    return TRUE;
+}
+
 gboolean tiff_copy_pixels(const TiffTurner *turner, const TiffPicture *from, TiffPicture *to, TiffSink *sink,
                           GError **error) {
     gboolean good = TRUE;
@@ -588,12 +624,7 @@ gboolean tiff_copy_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
             continue;
         if (from->starts[i] > turner->file->size || bytes > turner->file->size - from->starts[i])
             return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
-        guint8 *data = g_try_malloc(bytes + 1);
-        if (!data)
-            return out_of_memory(bytes, error);
-        good = tiff_file_read(turner->file, from->starts[i], data, bytes, error) &&
-               tiff_sink_append(sink, data, bytes, &to->starts[i], error);
-        g_free(data);
+        good = copy_block(turner, from->starts[i], bytes, sink, &to->starts[i], error);
     }
     return good;
 }
@@ -607,27 +638,44 @@ static void clear_last_bits(const TiffPicture *p, guint8 *rows, gsize bytes) {
         rows[end - 1] = (guint8)(rows[end - 1] & 0xff00 >> used);
 }
 
-static gboolean same_sum(const Sweep *s, gsize block, guint8 *rows, gsize bytes) {
-    clear_last_bits(s->from, rows, bytes);
-    return deflate_crc32(0, rows, bytes) == s->sums[block];
+typedef struct {
+    const Sweep *sweep;
+    guint32 sum;
+} Check;
+
+static gboolean add_rows(gpointer user, guint8 *rows, gsize first, gsize n, GError **error) {
+    Check *check = user;
+    gsize bytes = n * tiff_block_row(check->sweep->from);
+    (void)first, (void)error;
+    clear_last_bits(check->sweep->from, rows, bytes);
+    check->sum = deflate_crc32(check->sum, rows, bytes);
+    return TRUE;
+}
+
+static gboolean sum_block(const Sweep *s, gsize block, Check *check, GError **error) {
+    gsize bytes = tiff_block_bytes(s->from, block);
+    if (comes_in_rows(s->from, bytes))
+        return tiff_decode_rows(s->turner->decoders, s->from, block, add_rows, check, error);
+    guint8 *rows = g_try_malloc(bytes);
+    if (!rows)
+        return out_of_memory(bytes, error);
+    gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error) &&
+                    add_rows(check, rows, 0, bytes / tiff_block_row(s->from), error);
+    g_free(rows);
+    return good;
 }
 
 static void check_item(gsize block, gpointer data) {
     Sweep *s = data;
     GError *error = NULL;
-    gsize bytes = tiff_block_bytes(s->from, block);
+    Check check = {.sweep = s};
     if (!goes_on(s))
         return;
-    guint8 *rows = g_try_malloc(bytes);
-    if (!rows)
-        out_of_memory(bytes, &error);
-    else if (tiff_decode(s->turner->decoders, s->from, block, rows, &error) && s->sums &&
-             !same_sum(s, block, rows, bytes))
+    if (sum_block(s, block, &check, &error) && s->sums && check.sum != s->sums[block])
         fault(&error, STATUS_FAILED,
               "its turned copy reads back differently, so it was not kept: check disk and memory");
     if (error)
         first_error_set(&s->failure, error);
-    g_free(rows);
 }
 
 gboolean tiff_check_pixels(const TiffTurner *turner, const TiffPicture *picture, const guint32 *sums,
@@ -636,7 +684,7 @@ gboolean tiff_check_pixels(const TiffTurner *turner, const TiffPicture *picture,
     if (picture->compression == PACKED_NONE)
         return check_bare(turner, picture, error);
     first_error_init(&s.failure);
-    each(turner->cores, picture->blocks, check_item, &s);
+    each(cores_for(turner, picture), picture->blocks, check_item, &s);
     gboolean good = !s.failure.error;
     first_error_end(&s.failure, error);
     return good;

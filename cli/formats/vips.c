@@ -235,6 +235,7 @@ static void describe(ForeignReader *r) {
     reader->tag = tag_of(r);
     reader->tile_width = r->saving.tile_width;
     reader->tile_height = r->saving.tile_height;
+    reader->own_memory = (gsize)MIN(2 * r->saving.held, G_MAXSIZE / 4);
     reader->loss = r->saving.loss->len ? r->saving.loss->str : NULL;
     reader->may_change = r->saving.may_change;
 }
@@ -267,6 +268,14 @@ static gboolean decide_saving(ForeignReader *r, GError **error) {
            (lseek(descriptor, position, SEEK_SET) == position || system_fault(error, "read it", errno));
 }
 
+/* It has no other place to wait in: a file of a few bytes may claim any size. */
+static gboolean check_memory(const ForeignReader *r, const Options *options, GError **error) {
+    return r->saving.held <= options_memory(options) ||
+           fault(error, STATUS_FAILED,
+                 "takes %.1f MB of memory to be decoded, more than is allowed: raise --memory-limit",
+                 (double)r->saving.held / 1e6);
+}
+
 Reader *foreign_open(const Format *self, FILE *file, const char *path, const Options *options,
                      GError **error) {
     if (!vips_library_open((int)cores_count(options->cores), error))
@@ -280,7 +289,8 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     /* libjpeg only warns of pixels that it makes up for missing ones. */
     r->fail_on = strcmp(self->name, "JPEG") ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_WARNING;
     r->access = VIPS_ACCESS_SEQUENTIAL;
-    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error))
+    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error) ||
+        !check_memory(r, options, error))
         goto failed;
     describe(r);
     off_t position = lseek(fileno(r->file), 0, SEEK_CUR);

@@ -198,16 +198,16 @@ static gboolean heif_has_extra(VipsImage *image) {
     return extra;
 }
 
-static gboolean save_heif(Saving *s, FILE *file, VipsImage *image, GError **error) {
-    const char *compression = "hevc";
+static gboolean save_heif(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image,
+                          GError **error) {
     HeifProperties heif = heif_properties_read(file);
+    gboolean is_avif = !strcmp(format->format.name, "AVIF"); /* of which libvips sees the first brand alone */
+    const char *compression = is_avif || heif.av1 ? "av1" : "hevc";
     if (!is_srgb(&heif) && !vips.image_get_typeof(image, VIPS_META_ICC_NAME))
         return fault(
             error, STATUS_FAILED,
             "says by codes what its colours mean (CICP %u/%u), which libvips would lose: convert it first",
             heif.primaries, heif.curve);
-    if (vips.image_get_typeof(image, "heif-compression"))
-        vips.image_get_string(image, "heif-compression", &compression);
     g_string_printf(s->options, "compression=%s,Q=95,subsample-mode=%s", compression,
                     heif.subsampled ? "on" : "off");
     lose(s, "whose pixels are compressed again with loss (at quality 95)");
@@ -250,6 +250,8 @@ static void save_jp2k_tiles(Saving *s, const Jp2Boxes *boxes, VipsImage *image) 
 
 static gboolean save_jp2k(Saving *s, FILE *file, VipsImage *image, GError **error) {
     Jp2Boxes boxes = jp2_boxes_read(file);
+    s->held = (guint64)MIN(boxes.tile_width, boxes.width) * MIN(boxes.tile_height, boxes.height) *
+              (guint64)image->Bands * 4; /* as numbers of 4 bytes */
     if (boxes.geographic)
         return fault(error, STATUS_FAILED,
                      "ties its pixels to places on the map (GeoJP2 or GML), which libvips would lose: use "
@@ -323,6 +325,16 @@ static gboolean save_vips(FILE *file, VipsImage *image, GError **error) {
                          "has metadata behind its pixels that cannot be read: restore it from a copy");
 }
 
+/* A page as a whole. Of formats that are not there, libvips has rows, or rows of tiles, as it asks for them.
+ */
+static void hold_page(Saving *s, const ForeignFormat *format, VipsImage *image) {
+    static const char *const whole[] = {"webp", "gif", "heif", "jxl", "magick"};
+    for (gsize i = 0; i < G_N_ELEMENTS(whole); i++)
+        if (g_str_has_prefix(format->save, whole[i]))
+            s->held = (guint64)image->Xsize * (guint64)vips.image_get_page_height(image) *
+                      (guint64)image->Bands * vips.format_sizeof(image->BandFmt);
+}
+
 static void lose_of_metadata(Saving *s, const ForeignFormat *format, VipsImage *image) {
     char *loss = trial_of_metadata(format, s->options->str, image);
     if (loss)
@@ -334,6 +346,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
                        GError **error) {
     gboolean good = TRUE;
     *s = (Saving){.options = g_string_new(NULL), .loss = g_string_new(NULL)};
+    hold_page(s, format, image);
     if (g_str_has_prefix(format->save, "jpeg"))
         save_jpeg(s, file);
     else if (g_str_has_prefix(format->save, "tiff"))
@@ -343,7 +356,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "gif"))
         good = save_gif(s, file, image, error);
     else if (g_str_has_prefix(format->save, "heif"))
-        good = save_heif(s, file, image, error);
+        good = save_heif(s, format, file, image, error);
     else if (g_str_has_prefix(format->save, "jxl"))
         good = save_jxl(s, format, file, image, error);
     else if (g_str_has_prefix(format->save, "jp2k"))

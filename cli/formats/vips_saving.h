@@ -16,6 +16,7 @@ typedef struct {
     const char *may_change;        /* see Reader */
     gsize tile_width, tile_height; /* of a source in tiles; else 0 */
     gboolean one_tile;             /* the whole picture is one, and is to stay so */
+    guint64 held;                  /* bytes of pixels that a decoder holds at once; and an encoder, too */
 } Saving;
 
 /* Decides from the file's header and what libvips says of the image. Refused, with what is wrong, are

@@ -126,13 +126,18 @@ static void turn_aspect(VipsImage *image) {
         vips.image_set_double(image, "rad-aspect", 1 / aspect);
 }
 
+/* Where a place is, seen from the other end. Numbers that make no sense wrap, and turn back. */
+static int mirrored(int size, int place) {
+    return (int)((guint)size - (guint)place);
+}
+
 /* Where the origin went. */
 static void turn_offsets(const VipsImage *from, TtOrientation turn, VipsImage *image) {
     gboolean swap = tt_swaps_axes(turn);
     int x = swap ? from->Yoffset : from->Xoffset, y = swap ? from->Xoffset : from->Yoffset;
     TtRect corner = tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1});
-    image->Xoffset = corner.x ? image->Xsize - x : x;
-    image->Yoffset = corner.y ? image->Ysize - y : y;
+    image->Xoffset = corner.x ? mirrored(image->Xsize, x) : x;
+    image->Yoffset = corner.y ? mirrored(image->Ysize, y) : y;
 }
 
 /* What EXIF says counts where the loader of the format says nothing. */
