@@ -29,6 +29,9 @@ HeifProperties heif_properties_read(FILE *file) {
                             (hevc && (hevc[4 + 16] & 3) == 1) || (av1 && (av1[4 + 2] & 0x0c) == 0x0c),
                         .av1 = av1 && !hevc,
                         .coded = code != NULL};
+    static const char *const lights[] = {"clli", "mdcv", "cclv", "amve"};
+    for (gsize i = 0; i < G_N_ELEMENTS(lights); i++)
+        h.light |= memmem(head, size, lights[i], 4) != NULL;
     if (code) {
         h.primaries = number(code + 8);
         h.curve = number(code + 10);

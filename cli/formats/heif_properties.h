@@ -14,6 +14,7 @@ typedef struct {
     gboolean subsampled;    /* colour has half the width and half the height */
     gboolean coded;         /* codes say what colours mean (CICP): */
     guint primaries, curve; /* these */
+    gboolean light;         /* levels of light, or a display of its own, are stated */
     gboolean further;       /* a depth or gain map, or another image that is no alpha */
 } HeifProperties;
 

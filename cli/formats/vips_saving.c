@@ -161,7 +161,7 @@ static gboolean save_gif(Saving *s, FILE *file, VipsImage *image, GError **error
         g_string_append(s->options, ",keep-duplicate-frames");
     if (number_of(image, "interlaced", 0))
         g_string_append(s->options, ",interlace");
-    s->may_change = "colours";
+    s->may_change = "colours (libvips writes at most 255 of a frame)";
     return TRUE;
 }
 
@@ -214,6 +214,8 @@ static gboolean save_heif(Saving *s, const ForeignFormat *format, FILE *file, Vi
     save_heif_bits(s, image, compression);
     if (heif_has_extra(image))
         lose(s, "whose XMP or other data beside the picture libvips does not keep");
+    if (heif.light)
+        lose(s, "whose light levels (HDR) libvips does not keep");
     if (heif.further)
         lose(s, "whose depth, gain map or other image beside the picture libvips does not keep");
     return TRUE;
@@ -250,8 +252,9 @@ static void save_jp2k_tiles(Saving *s, const Jp2Boxes *boxes, VipsImage *image) 
 
 static gboolean save_jp2k(Saving *s, FILE *file, VipsImage *image, GError **error) {
     Jp2Boxes boxes = jp2_boxes_read(file);
-    s->held = (guint64)MIN(boxes.tile_width, boxes.width) * MIN(boxes.tile_height, boxes.height) *
-              (guint64)image->Bands * 4; /* as numbers of 4 bytes */
+    s->held = (guint64)MIN(boxes.tile_width, (guint)image->Xsize) *
+              MIN(boxes.tile_height, (guint)image->Ysize) * (guint64)image->Bands *
+              4; /* as numbers of 4 bytes */
     if (boxes.geographic)
         return fault(error, STATUS_FAILED,
                      "ties its pixels to places on the map (GeoJP2 or GML), which libvips would lose: use "
@@ -305,8 +308,10 @@ static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *im
  * shows the picture without it, and would write none. */
 static gboolean save_vips(FILE *file, VipsImage *image, GError **error) {
     static const GMarkupParser nothing = {NULL};
-    off_t line = (off_t)vips.format_sizeof(image->BandFmt) * image->Bands * image->Xsize;
-    off_t pixels = image->sizeof_header + line * image->Ysize;
+    guint64 bytes = vips.format_sizeof(image->BandFmt) * (guint64)image->Bands * (guint64)image->Xsize;
+    if (!g_uint64_checked_mul(&bytes, bytes, (guint64)image->Ysize) || bytes > G_MAXINT64 / 2)
+        return cut_short(error);
+    off_t pixels = (off_t)image->sizeof_header + (off_t)bytes;
     char part[4096];
     gsize n = 0;
     if (fseeko(file, 0, SEEK_END) || ftello(file) < pixels)

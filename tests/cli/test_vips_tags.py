@@ -93,6 +93,13 @@ class Tags(VipsTest):
         bits = self.field("out.avif", "bits-per-sample")
         self.assertEqual((bits or self.field("out.avif", "heif-bitdepth"), b"10 bits" in result.stderr), ("10", False) if bits else ("12", True))
 
+    def test_levels_of_light(self):
+        if not has("AVIF"):
+            self.skipTest("this libvips has no AVIF")
+        at = AVIF.index(b"pixi") - 4  # 16 bytes, of which a decoder has no need
+        self.write("in.avif", AVIF[:at] + struct.pack(">I4sHHI", 16, b"clli", 1000, 400, 0) + AVIF[at + 16:])
+        self.loses(True, "in.avif", "levels")
+
     def test_colours_that_are_not_srgb(self):
         """Codes of what they mean, which libvips passes over; and images beside the picture."""
         if not has("AVIF"):

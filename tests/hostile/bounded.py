@@ -31,7 +31,8 @@ class Run:
     """One run of the command: status (None if it was stopped for its time), text, memory (its most, in MB), seconds of work."""
 
     def __init__(self, arguments, folder, seconds=SECONDS, environment=None, command=None):
-        limit = lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK)), resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+        limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK)),
+                         resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen([*(command or [COMMAND]), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                                        preexec_fn=limit, env={**os.environ, **(environment or {})})
