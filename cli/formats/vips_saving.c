@@ -18,6 +18,7 @@
 #include "jpeg_header.h"
 #include "jxl_header.h"
 #include "radiance_header.h"
+#include "tiff_block.h"
 #include "tiff_tags.h"
 #include "vips_trial.h"
 #include "webp_chunks.h"
@@ -347,11 +348,33 @@ static void lose_of_metadata(Saving *s, const ForeignFormat *format, VipsImage *
     g_free(loss);
 }
 
+/* libexif and libvips take long for directories of tens of thousands of entries, and longer for ones that
+ * lead to themselves. */
+static gboolean check_exif(VipsImage *image, GError **error) {
+    enum { NESTED = 0x8769, MOST_ENTRIES = 5000 };
+    const void *block;
+    size_t size;
+    TiffBlock t;
+    if (!vips.image_get_typeof(image, VIPS_META_EXIF_NAME) ||
+        vips.image_get_blob(image, VIPS_META_EXIF_NAME, &block, &size) ||
+        !tiff_block_open(&t, (guint8 *)block, size))
+        return TRUE;
+    gsize first = tiff_block_number(&t, 4, 4), entry = tiff_block_find(&t, first, NESTED);
+    guint32 nested = entry ? tiff_block_number(&t, tiff_block_value(&t, entry), 2) : 0;
+    return MAX(tiff_block_number(&t, first, 2), nested) <= MOST_ENTRIES ||
+           fault(
+               error, STATUS_FAILED,
+               "has EXIF of more than %d entries, as no camera writes: it is damaged or made to exhaust time",
+               MOST_ENTRIES);
+}
+
 gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, gboolean strip,
                        GError **error) {
     gboolean good = TRUE;
     *s = (Saving){.options = g_string_new(NULL), .loss = g_string_new(NULL)};
     hold_page(s, format, image);
+    if (!check_exif(image, error))
+        return FALSE;
     if (g_str_has_prefix(format->save, "jpeg"))
         save_jpeg(s, file);
     else if (g_str_has_prefix(format->save, "tiff"))
