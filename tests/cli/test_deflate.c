@@ -448,20 +448,20 @@ static void check_unpacking_at_once(void) {
             compress(stream, &n, data, size);
             for (gsize beyond = 0; beyond <= 3; beyond++) {
                 memset(got, 0xaa, size);
-                CHECK(deflate_unpack(stream, n + beyond, got, size) && !memcmp(got, data, size),
+                REQUIRE(deflate_unpack(stream, n + beyond, got, size) && !memcmp(got, data, size),
                       "kind %d size %zu and %zu", kind, size, beyond);
             }
             memset(got, 0xaa, size + 1);
-            CHECK(deflate_unpack(stream, n, got, half) && !memcmp(got, data, half) && got[half] == 0xaa,
+            REQUIRE(deflate_unpack(stream, n, got, half) && !memcmp(got, data, half) && got[half] == 0xaa,
                   "kind %d size %zu", kind, half);
-            CHECK(!deflate_unpack(stream, n, got, size + 1), "kind %d size %zu", kind, size + 1);
+            REQUIRE(!deflate_unpack(stream, n, got, size + 1), "kind %d size %zu", kind, size + 1);
             for (gsize cut = 0; cut + 6 < n; cut += 1 + cut * 2)
-                CHECK(!deflate_unpack(stream, cut, got, size), "%zu of %lu", cut, n);
+                REQUIRE(!deflate_unpack(stream, cut, got, size), "%zu of %lu", cut, n);
             stream[n - 1] ^= 1;
-            CHECK(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong checksum", kind, size);
+            REQUIRE(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong checksum", kind, size);
             stream[n - 1] ^= 1;
             stream[0] ^= 0x21;
-            CHECK(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong header", kind, size);
+            REQUIRE(!deflate_unpack(stream, n, got, size), "kind %d size %zu: a wrong header", kind, size);
             g_free(stream);
             g_free(got);
             g_free(data);
