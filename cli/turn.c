@@ -18,6 +18,7 @@
 #include "temporary.h"
 #include "verify.h"
 #include "world_file.h"
+#include "write_behind.h"
 
 static char *backup_of(const Job *job) {
     return job->options->backup ? g_strconcat(job->task->output, job->options->backup, NULL) : NULL;
@@ -223,21 +224,28 @@ static double seconds_since(gint64 moment) {
     return (double)(g_get_monotonic_time() - moment) * 1e-6;
 }
 
-static gboolean write_band(Job *job, Writer *writer, const TtImage *band, GError **error) {
+static gboolean write_band(Job *job, Writer *writer, const TtImage *band, WriteBehind *behind,
+                           GError **error) {
     gint64 started = g_get_monotonic_time();
     gboolean written = writer->format->write_rows(writer, band, error);
+    write_behind(behind, (guint64)MAX(ftello(job->output.file), 0));
     job->outcome->encode += seconds_since(started);
     return written;
 }
 
 static gboolean write_rows(Job *job, Writer *writer, GError **error) {
     TtImage band;
+    const TtImage *shape = &job->reader->shape;
+    guint64 pixel_bits = (guint64)shape->channels * shape->sample_bits;
+    WriteBehind behind =
+        write_behind_for(fileno(job->output.file),
+                         shape->width * pixel_bits / 8 * shape->height * job->reader->pages, job->options);
     for (guint pass = 0; pass < writer->passes; pass++) {
         if (!turned_rewind(job->turned))
             return fault(error, STATUS_FAILED, "cannot be read once more: free memory");
         do
             if (!turned_next(job->turned, &band, error) ||
-                (band.height && !write_band(job, writer, &band, error)))
+                (band.height && !write_band(job, writer, &band, &behind, error)))
                 return FALSE;
         while (band.height);
     }
