@@ -153,9 +153,20 @@ static void swap_samples(const TtImage *image, gsize pixel_bits, gsize size) {
     }
 }
 
+/* Blocks as wide as r are read one after another, each at once: a disk is to know of all of them. */
+static void ask_for_blocks(const BareBlocks *blocks, gsize across, TtRect r) {
+    gsize left = (r.x + blocks->width - 1) / blocks->width, right = (r.x + r.width) / blocks->width;
+    for (gsize row = r.y / blocks->height; row * blocks->height < r.y + r.height; row++)
+        for (gsize column = left; column < right; column++)
+            posix_fadvise(blocks->rows.fd, (off_t)blocks->starts[row * across + column],
+                          (off_t)(blocks->height * blocks->rows.row_bytes), POSIX_FADV_WILLNEED);
+}
+
 gboolean bare_blocks_read(BareBlocks *blocks, gsize picture_width, TtRect r, const TtImage *into,
                           gboolean spare, GError **error) {
     gsize across = (picture_width - 1) / blocks->width + 1;
+    if (across > 1)
+        ask_for_blocks(blocks, across, r);
     for (gsize y = r.y, y_end; y < r.y + r.height; y = y_end) {
         y_end = MIN((y / blocks->height + 1) * blocks->height, r.y + r.height);
         for (gsize x = r.x, x_end; x < r.x + r.width; x = x_end) {

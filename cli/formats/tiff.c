@@ -361,7 +361,7 @@ static void decide_page(TiffReader *r, Page *page, Sum *sum) {
         for (gsize i = 0; i < p->blocks; i++)
             packed += p->lengths[i];
         if (page->turn != TT_NONE && !is_jpeg(page) && !tiff_picture_refusal(p))
-            sum->memory = MAX(sum->memory, tiff_turn_memory(p, page->turn, r->memory));
+            sum->memory = MAX(sum->memory, tiff_turn_memory(p, page->turn, r->memory, r->options));
         sum->packed += packed;
         sum->least += p->compression == PACKED_NONE ? MAX(packed, tiff_picture_bytes(p) + p->blocks)
                                                     : packed + packed / 4;

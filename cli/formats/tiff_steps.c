@@ -24,16 +24,16 @@ static void set_bit(guint8 *row, gsize i, guint bit) {
     row[i / 8] = (guint8)(row[i / 8] | bit << (7 - i % 8));
 }
 
-guint8 *tiff_steps_unpack(const TiffPicture *p, const guint8 *rows, gsize pitch, TtImage *to) {
+void tiff_steps_unpack(const TiffPicture *p, const guint8 *rows, gsize pitch, gsize first,
+                       const TtImage *to) {
     gsize bits = p->step_bits, bytes = to->channels;
-    guint8 *all = g_try_malloc0(to->width * to->height * bytes);
-    for (gsize y = 0; all && y < to->height; y++)
+    for (gsize y = 0; y < to->height; y++) {
+        guint8 *row = (guint8 *)to->data + (ptrdiff_t)y * to->pitch;
+        memset(row, 0, to->width * bytes);
         for (gsize x = 0; x < to->width; x++)
             for (gsize i = 0; i < bits; i++)
-                set_bit(all + (y * to->width + x) * bytes, i, bit_at(rows + y * pitch, x * bits + i));
-    to->data = all;
-    to->pitch = (ptrdiff_t)(to->width * bytes);
-    return all;
+                set_bit(row + x * bytes, i, bit_at(rows + y * pitch, first + x * bits + i));
+    }
 }
 
 void tiff_steps_pack(const TiffPicture *p, const TtImage *from, guint8 *rows, gsize pitch) {

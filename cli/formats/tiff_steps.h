@@ -15,8 +15,9 @@ TtImage tiff_step(const TiffPicture *picture);
 
 gboolean tiff_steps_are_odd(const TiffPicture *picture);
 
-/* Unpacks rows into memory for *to, whose data and pitch are set; to be freed. NULL: out of memory. */
-guint8 *tiff_steps_unpack(const TiffPicture *picture, const guint8 *rows, gsize pitch, TtImage *to);
+/* Unpacks rows, in which the steps begin at bit `first`. */
+void tiff_steps_unpack(const TiffPicture *picture, const guint8 *rows, gsize pitch, gsize first,
+                       const TtImage *to);
 void tiff_steps_pack(const TiffPicture *picture, const TtImage *from, guint8 *rows, gsize pitch);
 
 /* Turns what is within each of those units, of a picture that was `from`. */

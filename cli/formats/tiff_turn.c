@@ -9,7 +9,7 @@
  * lines, while one in strips that a turn swaps is a single line. If that is too large for the memory, a frame
  * takes the window's place.
  *
- * Bare pixels are no blocks to be unpacked: their lines are as thick as memory allows.
+ * Bare pixels are no blocks to be unpacked: tiff_bare.c walks over them.
  */
 #include "tiff_turn.h"
 
@@ -18,8 +18,8 @@
 
 #include "../each.h"
 #include "../fault.h"
-#include "bare_rows.h"
 #include "deflate.h"
+#include "tiff_bare.h"
 #include "tiff_steps.h"
 #include "tiff_tag.h"
 
@@ -38,9 +38,8 @@ typedef struct {
     TtImage step;                                       /* the format of pixels in memory */
     gsize from_width, from_height, to_width, to_height; /* in steps */
     gsize to_row;                                       /* bytes of a row in memory */
-    gboolean swap, reversed, bare, whole_strips;        /* the last: rows of strips that are not packed */
+    gboolean swap, reversed;
     gsize thickness, lines, group, per_line; /* of a line; how many, how many at once; blocks of one */
-    gsize chunk;                             /* of bare pixels: along a line */
     gsize capacity;                          /* of the window, in rows */
     gboolean spills;
 
@@ -49,8 +48,7 @@ typedef struct {
     gsize first_line, n_lines;
     gsize top, filled; /* rows of the result: the window's first, and those turned */
     TtFrame *frame;
-    guint64 rows_at; /* where whole_strips are written */
-    GMutex writing;  /* over the next four */
+    GMutex writing; /* over the next four */
     GByteArray **encoded;
     gsize first_block, n_encoded, n_written;
 
@@ -68,25 +66,7 @@ static gsize window_bytes(const Sweep *s, gsize rows) {
 
 /* Rows of the window for lines of so many rows. */
 static gsize rows_for(const Sweep *s, gsize lines_rows) {
-    gsize block = s->whole_strips ? 0 : tiff_steps_down(s->to, s->to->block_height);
-    return MIN(lines_rows + block, s->to_height);
-}
-
-static void plan_bare(Sweep *s, gsize memory) {
-    gsize axis = s->swap ? s->from_width : s->from_height, most = MAX(memory / 2 / s->to_row, 8);
-    gsize wanted = s->swap && window_bytes(s, s->to_height) <= memory ? axis : MAX(WINDOW / 8 / s->to_row, 8);
-    if (s->swap && wanted != axis)
-        wanted = most;
-    s->thickness = MIN(MIN(wanted, MAX(most, 8)) / 8 * 8, axis);
-    if (s->swap && window_bytes(s, s->to_height) <= memory)
-        s->thickness = axis;
-    if (!s->thickness)
-        s->thickness = axis;
-    gsize bytes = (s->swap ? s->thickness : s->from_width) * s->from->step_bits / 8 + 1;
-    s->chunk = s->swap ? MAX(CHUNK / bytes, 8) : s->from_width;
-    s->lines = (axis - 1) / s->thickness + 1;
-    s->per_line = s->swap ? (s->from_height - 1) / s->chunk + 1 : 1;
-    s->group = 1;
+    return MIN(lines_rows + tiff_steps_down(s->to, s->to->block_height), s->to_height);
 }
 
 static void plan(Sweep *s, gsize memory) {
@@ -98,25 +78,20 @@ static void plan(Sweep *s, gsize memory) {
     s->to_width = s->swap ? s->from_height : s->from_width;
     s->to_height = s->swap ? s->from_width : s->from_height;
     s->to_row = (s->to_width * s->step.channels * s->step.sample_bits + 7) / 8;
-    s->bare = p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p)) &&
-              !p->sparse;
-    s->whole_strips = s->bare && !p->tiled;
     TtRect first = tt_map_rect(s->turn, s->from_width, s->from_height, (TtRect){0, 0, 1, 1});
     s->reversed = first.y != 0;
-    if (s->bare) {
-        plan_bare(s, memory);
-    } else {
-        s->thickness = s->swap ? tiff_steps_across(p, p->block_width) : tiff_steps_down(p, p->block_height);
-        s->lines = s->swap ? p->across : p->down;
-        s->per_line = s->swap ? p->down : p->across;
-        gsize line = MAX(s->thickness * s->to_row, 1);
-        s->group = CLAMP(MIN(memory / 2, WINDOW) / line, 1, s->lines);
-    }
+    s->thickness = s->swap ? tiff_steps_across(p, p->block_width) : tiff_steps_down(p, p->block_height);
+    s->lines = s->swap ? p->across : p->down;
+    s->per_line = s->swap ? p->down : p->across;
+    gsize line = MAX(s->thickness * s->to_row, 1);
+    s->group = CLAMP(MIN(memory / 2, WINDOW) / line, 1, s->lines);
     s->capacity = rows_for(s, s->group * s->thickness);
-    s->spills = !s->bare && window_bytes(s, s->capacity) > memory;
+    s->spills = window_bytes(s, s->capacity) > memory;
 }
 
-gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory) {
+gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory, const Options *options) {
+    if (tiff_is_bare(from))
+        return tiff_bare_memory(from, turn, options);
     TiffPicture to = tiff_picture_turned(from, turn);
     Sweep s = {.from = from, .to = &to, .turn = turn};
     plan(&s, memory);
@@ -145,13 +120,7 @@ static Cores *cores_for(const TiffTurner *t, const TiffPicture *p) {
 /* What a line's piece covers of the source. */
 static TtRect piece_rect(const Sweep *s, gsize line, gsize k) {
     gsize at = s->reversed ? s->lines - 1 - line : line;
-    if (!s->bare)
-        return tiff_block_rect(s->from, s->swap ? k * s->from->across + at : at * s->from->across + k);
-    gsize start = at * s->thickness;
-    if (!s->swap)
-        return (TtRect){0, start, s->from_width, MIN(s->thickness, s->from_height - start)};
-    gsize y = k * s->chunk;
-    return (TtRect){start, y, MIN(s->thickness, s->from_width - start), MIN(s->chunk, s->from_height - y)};
+    return tiff_block_rect(s->from, s->swap ? k * s->from->across + at : at * s->from->across + k);
 }
 
 static gsize piece_block(const Sweep *s, gsize line, gsize k) {
@@ -169,9 +138,11 @@ static gboolean land(Sweep *s, const guint8 *rows, gsize pitch, TtRect rect, GEr
     piece.width = rect.width;
     piece.height = rect.height;
     if (tiff_steps_are_odd(s->from)) {
-        unpacked = tiff_steps_unpack(s->from, rows, pitch, &piece);
+        piece.pitch = (ptrdiff_t)(rect.width * piece.channels);
+        piece.data = unpacked = g_try_malloc_n(rect.height, (gsize)piece.pitch);
         if (!unpacked)
-            return out_of_memory(rect.width * rect.height, error);
+            return out_of_memory(rect.height * (gsize)piece.pitch, error);
+        tiff_steps_unpack(s->from, rows, pitch, 0, &piece);
     }
     TtStatus status;
     if (s->frame) {
@@ -210,33 +181,6 @@ static guint8 *packed_place(const Sweep *s, TtRect rect, gsize *pitch) {
            (rect.x - s->group_rect.x) * s->step.sample_bits / 8;
 }
 
-/* Pixels of an odd number of bits are read as bytes: they are in strips, and rect is as wide as a row or
- * starts at a multiple of 8 pixels. */
-static gboolean read_bare(Sweep *s, TtRect rect, GError **error) {
-    const TiffPicture *p = s->from;
-    gboolean odd = tiff_steps_are_odd(p);
-    gsize bytes = (rect.width * p->step_bits + 7) / 8, row = tiff_block_row(p), pitch = bytes;
-    BareBlocks blocks = {.width = odd ? row : tiff_steps_across(p, p->block_width),
-                         .height = tiff_steps_down(p, p->block_height),
-                         .starts = p->starts + s->plane * p->across * p->down};
-    blocks.rows = (BareRows){.fd = s->turner->file->fd,
-                             .row_bytes = row,
-                             .pixel_bits = odd ? 8 : p->step_bits,
-                             .height = blocks.height};
-    TtRect there = odd ? (TtRect){rect.x * p->step_bits / 8, rect.y, bytes, rect.height} : rect;
-    guint8 *rows = s->packed ? packed_place(s, rect, &pitch) : g_try_malloc_n(rect.height, bytes);
-    if (!rows)
-        return out_of_memory(rect.height * bytes, error);
-    TtImage into = tt_image(rows, (ptrdiff_t)pitch, there.width, there.height, odd ? 1 : s->step.channels,
-                            s->step.sample_bits);
-    gboolean good = bare_blocks_read(&blocks, odd ? row : s->from_width, there, &into, FALSE, error);
-    if (s->packed)
-        return good;
-    good = good && land(s, rows, bytes, rect, error);
-    g_free(rows);
-    return good;
-}
-
 /* Whether a block need not be unpacked as a whole. */
 static gboolean comes_in_rows(const TiffPicture *p, gsize bytes) {
     return !p->tiled && bytes > LARGE && p->units_across * p->units_down == 1;
@@ -259,8 +203,6 @@ static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error
 
 static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
     TtRect rect = piece_rect(s, line, k);
-    if (s->bare)
-        return read_bare(s, rect, error);
     gsize block = piece_block(s, line, k), bytes = tiff_block_bytes(s->from, block);
     if (s->packed)
         return unpack_packed(s, block, rect, error);
@@ -298,8 +240,7 @@ static gboolean fill(Sweep *s, GError **error) {
     gsize pitch = (s->group_rect.width * s->step.sample_bits + 7) / 8;
     if (s->step.sample_bits < 8 && !s->frame && !(s->packed = g_try_malloc_n(s->group_rect.height, pitch)))
         return out_of_memory(s->group_rect.height * pitch, error);
-    each(s->bare ? s->turner->cores : cores_for(s->turner, s->from), s->n_lines * s->per_line, unpack_item,
-         s);
+    each(cores_for(s->turner, s->from), s->n_lines * s->per_line, unpack_item, s);
     gboolean good = goes_on(s);
     if (good && s->packed) {
         guint8 *packed = g_steal_pointer(&s->packed);
@@ -384,8 +325,6 @@ static gboolean encode_block(Sweep *s, gsize block, GByteArray *to, GError **err
         s->sums[block] = deflate_crc32(0, data, bytes);
     if (missing)
         ; /* as in the source */
-    else if (good && s->bare)
-        g_byte_array_append(to, data, (guint)bytes);
     else if (good)
         good = tiff_encode(s->encoders, data, bytes / row, to, error);
     if (!in_window)
@@ -435,58 +374,14 @@ static gboolean emit_blocks(Sweep *s, gsize first, gsize n) {
     return goes_on(s);
 }
 
-/* Rows that are not packed follow each other, whatever strips they belong to. */
-static gboolean emit_rows(Sweep *s, gsize first, gsize end, GError **error) {
-    gsize row = tiff_block_row(s->to), most = MAX(4 * CHUNK / row, 1), n;
-    gboolean good = TRUE;
-    guint8 *rows = g_try_malloc_n(MIN(most, end - first), row);
-    if (!rows)
-        return out_of_memory(most * row, error);
-    for (gsize y = first; good && y < end; y += n) {
-        n = MIN(most, end - y);
-        TtRect r = {0, y, s->to_width, n};
-        good = fetch_block(s, r, rows, row, error);
-        if (good && s->sink->memory)
-            memcpy(s->sink->memory->data + s->rows_at + y * row, rows, n * row);
-        else if (good)
-            good = tiff_output_write(s->sink->output, s->rows_at + y * row, rows, n * row, error);
-    }
-    g_free(rows);
-    return good;
-}
-
-static void place_strips(Sweep *s) {
-    const TiffPicture *p = s->to;
-    gsize first = s->plane * p->down;
-    guint64 at = s->rows_at;
-    for (gsize i = 0; i < p->down; i++) {
-        p->starts[first + i] = at;
-        p->lengths[first + i] = tiff_block_bytes(p, i);
-        at += p->lengths[first + i];
-    }
-}
-
-static void take_room_for_rows(Sweep *s) {
-    guint64 bytes = (guint64)tiff_block_row(s->to) * s->to_height;
-    if (!s->sink->memory) {
-        s->rows_at = tiff_output_take(s->sink->output, bytes);
-        return;
-    }
-    s->rows_at = s->sink->memory->len + s->sink->memory->len % 2;
-    g_byte_array_set_size(s->sink->memory, (guint)(s->rows_at + bytes));
-}
-
 /* Writes the rows from the window's first up to `end`, which are complete, and lets what follows move up. */
-static gboolean emit(Sweep *s, gsize end, GError **error) {
+static gboolean emit(Sweep *s, gsize end) {
     gboolean good;
     gsize height = tiff_steps_down(s->to, s->to->block_height);
     if (end == s->top)
         return TRUE;
-    if (s->whole_strips)
-        good = emit_rows(s, s->top, end, error);
-    else
-        good = emit_blocks(s, s->top / height * s->to->across,
-                           ((end + height - 1) / height - s->top / height) * s->to->across);
+    good = emit_blocks(s, s->top / height * s->to->across,
+                       ((end + height - 1) / height - s->top / height) * s->to->across);
     if (s->window && s->filled > end)
         memmove(s->window, s->window + (end - s->top) * s->to_row, (s->filled - end) * s->to_row);
     s->top = end;
@@ -496,14 +391,14 @@ static gboolean emit(Sweep *s, gsize end, GError **error) {
 /* ---- The sweep ---------------------------------------------------------------------------------------- */
 
 static gboolean sweep_window(Sweep *s, GError **error) {
-    gsize height = s->whole_strips ? 1 : tiff_steps_down(s->to, s->to->block_height);
+    gsize height = tiff_steps_down(s->to, s->to->block_height);
     if (!(s->window = g_try_malloc_n(s->capacity, s->to_row)))
         return out_of_memory(s->capacity * s->to_row, error);
     while (s->first_line < s->lines) {
         if (!fill(s, error))
             return FALSE;
         gsize end = s->filled == s->to_height ? s->filled : s->filled / height * height;
-        if (!emit(s, end, error))
+        if (!emit(s, end))
             return FALSE;
     }
     return TRUE;
@@ -525,10 +420,10 @@ static gboolean sweep_frame(Sweep *s, GError **error) {
     while (s->first_line < s->lines)
         if (!fill(s, error))
             return FALSE;
-    gsize height = s->whole_strips ? 1 : tiff_steps_down(s->to, s->to->block_height);
+    gsize height = tiff_steps_down(s->to, s->to->block_height);
     gsize step = MAX(s->turner->memory / 4 / MAX(height * s->to_row, 1), 1) * height;
     while (s->top < s->to_height)
-        if (!emit(s, MIN(s->top + step, s->to_height), error))
+        if (!emit(s, MIN(s->top + step, s->to_height)))
             return FALSE;
     return TRUE;
 }
@@ -537,13 +432,13 @@ static char *way_of(const Sweep *s) {
     gsize pieces = (s->lines - 1) / s->group + 1;
     if (s->frame)
         return g_strdup_printf("held as a whole, since its rows come in order: %s", tt_frame_where(s->frame));
-    if (!s->bare && !s->from->tiled && (s->swap || s->lines == 1))
+    if (!s->from->tiled && (s->swap || s->lines == 1))
         return g_strdup_printf("held as a whole, since its rows come in order: %.1f MB in memory",
                                (double)window_bytes(s, s->capacity) / 1e6);
     return g_strdup_printf("in %" G_GSIZE_FORMAT " pieces of %.1f MB, since %s", pieces,
                            (double)window_bytes(s, s->capacity) / 1e6,
-                           s->bare || s->from->tiled ? "it can be read anywhere"
-                                                     : "this turn keeps the order of its rows");
+                           s->from->tiled ? "it can be read anywhere"
+                                          : "this turn keeps the order of its rows");
 }
 
 /* Bare pixels are read where they are said to be. */
@@ -559,6 +454,8 @@ static gboolean check_bare(const TiffTurner *t, const TiffPicture *p, GError **e
 gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, TiffPicture *to,
                           TtOrientation turn, TiffSink *sink, guint32 *sums, char **way, GError **error) {
     gboolean good = check_bare(turner, from, error);
+    if (good && tiff_is_bare(from))
+        return tiff_bare_turn(turner, from, to, turn, sink, way, error);
     for (gsize plane = 0; good && plane < from->planes; plane++) {
         Sweep s = {.turner = turner,
                    .from = from,
@@ -570,12 +467,8 @@ gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, Tif
         plan(&s, turner->memory);
         first_error_init(&s.failure);
         s.encoders = tiff_encoders_new(turner->file, to);
-        if (s.whole_strips)
-            take_room_for_rows(&s);
         good = s.spills ? sweep_frame(&s, error) : sweep_window(&s, error);
         first_error_end(&s.failure, error);
-        if (s.whole_strips)
-            place_strips(&s);
         if (way && !plane)
             *way = way_of(&s);
         tiff_encoders_free(s.encoders);

@@ -24,8 +24,8 @@ typedef struct {
     const volatile int *cancel;
 } TiffTurner;
 
-/* The bytes that the turn of a picture will hold, and whether that is all of it. */
-gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory);
+/* The bytes that the turn of a picture will hold. */
+gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory, const Options *options);
 
 /* Turns all pixels and places the blocks of `to`, which tiff_picture_turned() made. sums, if it is not NULL,
  * gets the CRC of what each block has to unpack to. *way, likewise, is how it was done, to be freed. */
