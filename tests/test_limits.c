@@ -14,6 +14,7 @@
 #include "../kernels/frame/budget.h"
 #include "../kernels/threads.h"
 #include "expect.h"
+#include "tiletranspose/tt_frame.h"
 
 static const char root[] = TT_SYSTEM_ROOT;
 static const size_t MB = 1 << 20;
@@ -73,6 +74,54 @@ static void test_machine(void) {
     EXPECT(!tt_memory_limit(&limit) && limit == 3000 * MB, "half");
     put("/proc/meminfo", "MemTotal: 8192000 kB\n"); /* old systems */
     allows(8000, "all");
+}
+
+static void *own_memory(size_t bytes, void *user) {
+    return *(void **)user = calloc(1, bytes);
+}
+
+static void free_own_memory(void *memory, size_t bytes, void *user) {
+    (void)bytes, (void)user;
+    free(memory);
+}
+
+/* Memory counts as filled when pixels have been written to it, and not before. */
+static void test_frames(void) {
+    enum { WIDTH = 65536, HEIGHT = 512, ALL = WIDTH * HEIGHT };
+    uint8_t *pixels = calloc(1, ALL);
+    void *memory = NULL;
+    TtFrame *frame;
+    TtFrameOptions options = {.struct_size = sizeof(options),
+                              .store = TT_STORE_MEMORY,
+                              .allocate = own_memory,
+                              .release = free_own_memory,
+                              .user = &memory};
+    TtImage shape = tt_image(pixels, WIDTH, WIDTH, HEIGHT, 1, 8), half = shape;
+    new_machine("");
+    EXPECT(!tt_frame_new(&shape, TT_TRANSPOSE, &options, &frame), "%s", tt_last_error());
+    allows(6000, "nothing was put");
+    half.data = memory;
+    EXPECT(tt_frame_put(frame, &half, 0, 0) == TT_ERROR_OVERLAP, "a piece of the frame's own memory");
+    allows(6000, "what was refused");
+    half.data = pixels;
+    half.width = WIDTH / 2;
+    EXPECT(!tt_frame_put(frame, &half, 0, 0), "%s", tt_last_error());
+    allows(6000 + ALL / 2 / MB, "half of the rows");
+    EXPECT(!tt_frame_put(frame, &half, WIDTH / 2, 0), "%s", tt_last_error());
+    allows(6000 + ALL / MB, "all of them");
+    tt_frame_free(frame);
+    allows(6000, "the frame is gone");
+
+    options =
+        (TtFrameOptions){.struct_size = sizeof(options), .store = TT_STORE_SPILL, .memory_limit = 8 * MB};
+    EXPECT(!tt_frame_new(&shape, TT_TRANSPOSE, &options, &frame), "%s", tt_last_error());
+    allows(6000, "nothing was put into a file");
+    EXPECT(!tt_frame_put(frame, &shape, 0, 0), "%s", tt_last_error());
+    size_t allowed = tt_memory_allowed();
+    EXPECT(allowed > 6000 * MB && allowed <= 6008 * MB, "%zu are allowed", allowed);
+    tt_frame_free(frame);
+    allows(6000, "the frame in a file is gone");
+    free(pixels);
 }
 
 /* A group may be full though its limit is above what the machine has left. */
@@ -169,6 +218,7 @@ static void test_processors(void) {
 int main(void) {
     unsetenv("TT_MEMORY_LIMIT");
     test_machine();
+    test_frames();
     test_full_group();
     test_second_version();
     test_first_version();

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../size.h"
 #include "cpu.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -18,10 +19,6 @@ ALWAYS_INLINE unsigned sample_at(const uint8_t *row, size_t x, unsigned bits) {
 /* n samples in the high bits of a byte, the rest 0. */
 ALWAYS_INLINE uint8_t left_aligned(unsigned samples, size_t n, unsigned bits) {
     return (uint8_t)(samples << (8 - n * bits));
-}
-
-ALWAYS_INLINE size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
 }
 
 void tt_packed_copy(const TtBlock *b) {

@@ -3,6 +3,7 @@
  * The walk that the CPU's backends share: the destination is cut into blocks for the kernels, and the grid of
  * blocks into pieces that threads draw.
  */
+#include "../size.h"
 #include "../threads.h"
 #include "cpu.h"
 
@@ -43,14 +44,6 @@ typedef struct {
     size_t across, down;  /* blocks of a piece */
     size_t pieces_across;
 } Walk;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
 
 static size_t parts_of(size_t n, size_t part) {
     return n / part + (n % part != 0);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../size.h"
 #include "kernels.h"
 #include "tile_layout.h"
 
@@ -105,10 +106,6 @@ static TtDivider divider(uint32_t divisor) {
 
 static size_t up(size_t n, size_t by) {
     return (n + by - 1) / by;
-}
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
 }
 
 /* The largest power of two that every argument is a multiple of, at most 32. */

@@ -66,8 +66,10 @@ static void fill(MemoryStore *s, size_t rows) {
 static TtStatus put(TtStore *store, const TtImage *piece, TtOrientation o, TtRect to,
                     const TtOptions *options) {
     MemoryStore *s = (MemoryStore *)store;
-    fill(s, to.height);
-    return tt_place(piece, o, &s->picture, to, &s->seam, options);
+    TtStatus status = tt_place(piece, o, &s->picture, to, &s->seam, options);
+    if (!status)
+        fill(s, to.height);
+    return status;
 }
 
 static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, const TtOptions *options) {

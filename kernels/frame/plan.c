@@ -12,12 +12,9 @@
 #include "../error.h"
 #include "../image.h"
 #include "../orientation.h"
+#include "../size.h"
 
 static const size_t default_limit = (size_t)256 << 20;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* n cut to a multiple of unit, but at least one unit and at most all. */
 static size_t in_units(size_t n, size_t unit, size_t all) {

@@ -29,6 +29,7 @@
 #include "../error.h"
 #include "../orient.h"
 #include "../orientation.h"
+#include "../size.h"
 #include "../threads.h"
 #include "budget.h"
 #include "spill_file.h"
@@ -59,6 +60,7 @@ typedef struct {
     size_t tile; /* NO_TILE: empty */
     unsigned pins;
     bool busy;
+    bool filled;       /* its memory has been written to */
     bool dirty;        /* the file has not all that is here */
     uint64_t last_use; /* counted in uses of tiles */
 } Slot;
@@ -73,6 +75,7 @@ typedef struct {
     TtSpillFile file;
     TtMemory memory; /* of all slots, and what aligns them */
     size_t held;     /* bytes counted against the budget */
+    size_t filled;   /* of them, likewise */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a slot is no longer busy or pinned */
@@ -84,14 +87,6 @@ typedef struct {
 
     pthread_mutex_t seam;
 } SpillStore;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
 
 static size_t tile_count(const SpillStore *s) {
     return s->columns * s->rows;
@@ -267,6 +262,11 @@ static void unpin(SpillStore *s, Slot *slot, size_t put) {
     Tile *tile = &s->tiles[slot->tile];
     tile->missing -= smaller(put, tile->missing);
     slot->dirty |= put > 0;
+    if (!slot->filled) {
+        slot->filled = true;
+        s->filled += s->tile_bytes;
+        tt_memory_fill(s->tile_bytes);
+    }
     if (!--slot->pins)
         pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -469,7 +469,7 @@ static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, cons
 static void free_store(TtStore *store) {
     SpillStore *s = (SpillStore *)store;
     tt_memory_free(&s->memory);
-    tt_memory_give(s->held, s->held);
+    tt_memory_give(s->held, s->filled);
     tt_spill_file_close(&s->file);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->seam);
@@ -536,10 +536,8 @@ TtStatus tt_store_spill_new(const TtImage *result, TtOrientation o, size_t limit
                          (double)bytes / 1e6);
         goto out;
     }
-    if (tt_memory_take(bytes, SIZE_MAX)) {
+    if (tt_memory_take(bytes, SIZE_MAX))
         s->held = bytes;
-        tt_memory_fill(bytes);
-    }
     snprintf(s->store.where, sizeof(s->store.where), "%.1f MB in a file in %.200s, through %.1f MB of memory",
              (double)file_bytes / 1e6, s->file.folder, (double)bytes / 1e6);
 out:
