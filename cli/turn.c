@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "checksum.h"
 #include "input_file.h"
@@ -364,16 +365,50 @@ static gboolean commit(Job *job, GError **error) {
     return committed;
 }
 
-static gboolean write_output(Job *job, GError **error) {
+/* The output's bytes, and all that is needed to trust them. */
+static gboolean make_output(Job *job, GError **error) {
     gboolean sync = job->options->in_place || job->options->sync;
-    if (!make_folder(job, error) || !output_file_open(&job->output, job->task->output, error))
-        return FALSE;
     gboolean written = nothing_to_do(job)
                            ? check_pixels(job, error) && copy_bytes(job->input, job->output.file, error)
                            : write_turned(job, error);
     return written && output_file_flush(&job->output, error) && dress(job, error) &&
-           (!sync || output_file_sync(&job->output, error)) && verify_if_wanted(job, error) &&
-           tell_intent(job, error) && write_world(job, error) && commit(job, error);
+           (!sync || output_file_sync(&job->output, error)) && verify_if_wanted(job, error);
+}
+
+/* Everything once more, without the GPU that nobody asked for: from the file's first byte, into an empty
+ * output. */
+static gboolean start_again(Job *job, Options *options, GError **error) {
+    static char processor[] = "cpu";
+    if (fileno(job->input) < 0) {
+        g_prefix_error(error, "a GPU failed, and a pipe cannot be read again (use --backend cpu): ");
+        return FALSE;
+    }
+    say_warning(job->task->input, "is turned once more, by the processor, since a GPU failed: %s",
+                (*error)->message);
+    g_clear_error(error);
+    options->backend = processor;
+    job->options = options;
+    g_clear_pointer(&job->turned, turned_free);
+    job->reader->format->close(job->reader);
+    rewind(job->input);
+    job->reader = input_file_reader(&job->input, job->task->input, options, error);
+    if (!job->reader)
+        return FALSE;
+    job->reader->cancel = job->cancel;
+    rewind(job->output.file);
+    if (ftruncate(fileno(job->output.file), 0))
+        return system_fault(error, "write the output", errno);
+    const Format *format = job->reader->format;
+    return !format->decide || format->decide(job->reader, job->turn, job->tag_used, error);
+}
+
+static gboolean write_output(Job *job, Options *options, GError **error) {
+    if (!make_folder(job, error) || !output_file_open(&job->output, job->task->output, error))
+        return FALSE;
+    gboolean made = make_output(job, error);
+    if (!made && job->turned && turned_was_let_down(job->turned) && !*job->cancel)
+        made = start_again(job, options, error) && make_output(job, error);
+    return made && tell_intent(job, error) && write_world(job, error) && commit(job, error);
 }
 
 static gboolean open_input(Job *job, GError **error) {
@@ -403,7 +438,7 @@ static gboolean was_done(Job *job, gboolean *done, GError **error) {
     return TRUE;
 }
 
-static gboolean turn_job(Job *job, GError **error) {
+static gboolean turn_job(Job *job, Options *options, GError **error) {
     gboolean done;
     if (job->task->problem)
         return fault(error, STATUS_FAILED, "%s", job->task->problem);
@@ -428,7 +463,7 @@ static gboolean turn_job(Job *job, GError **error) {
         return note_checksums(job, error);
     }
     if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
-        !write_output(job, error))
+        !write_output(job, options, error))
         return FALSE;
     job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
     if (!nothing_to_do(job) && !job->reader->by_itself)
@@ -458,7 +493,7 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
     Job job = {.task = task, .options = &own, .cancel = cancel, .outcome = outcome};
     gint64 started = g_get_monotonic_time();
     outcome->operation = task->operation;
-    gboolean done = turn_job(&job, error);
+    gboolean done = turn_job(&job, &own, error);
     if (!done && *options->stop && job.info.st_mode &&
         !S_ISREG(job.info.st_mode)) { /* nobody wrote to it any more */
         g_clear_error(error);

@@ -27,6 +27,7 @@ struct Turned {
 
     TtFrame *frame;
     char *why;         /* it is on a GPU that nobody asked for; else NULL */
+    gboolean let_down; /* by that GPU */
     gboolean complete; /* all rows of the source are in it */
     TtImage bands[2];  /* buffers: one is moved into the frame or out of it, while the other is used */
     gsize next_band;
@@ -200,13 +201,24 @@ char *turned_way(const Turned *t) {
                                                : "this turn keeps the order of its rows");
 }
 
+gboolean turned_was_let_down(const Turned *t) {
+    return t->let_down;
+}
+
 /* ---- Through a frame ---------------------------------------------------------------------------------- */
+
+/* What a frame answers. */
+static void note_answer(Turned *t, TtStatus status) {
+    if (!status)
+        return;
+    t->let_down = t->why && status != TT_ERROR_CANCELLED;
+    library_fault(&t->fault);
+}
 
 static void put(gpointer data) {
     Turned *t = data;
     gint64 started = g_get_monotonic_time();
-    if (tt_frame_put(t->frame, &t->moved, 0, t->moved_to))
-        library_fault(&t->fault);
+    note_answer(t, tt_frame_put(t->frame, &t->moved, 0, t->moved_to));
     t->turning_time += g_get_monotonic_time() - started;
 }
 
@@ -214,8 +226,7 @@ static void take(gpointer data) {
     Turned *t = data;
     gint64 started = g_get_monotonic_time();
     TtRect rows = {0, t->moved_to, t->result.width, t->moved.height};
-    if (tt_frame_read(t->frame, rows, &t->moved))
-        library_fault(&t->fault);
+    note_answer(t, tt_frame_read(t->frame, rows, &t->moved));
     t->turning_time += g_get_monotonic_time() - started;
 }
 

@@ -56,6 +56,31 @@ class Choice(CommandTest):
             self.assertIn("in a file", text, fake)
             self.assertNotIn("GPU", text)
 
+    def test_it_fails_in_the_midst(self):
+        failures, copy = 0, 0
+        while copy == failures:  # rows go there, then come back
+            copy += 1
+            text = self.where(*LITTLE, TT_FAKE_CUDA=f"copy={copy}")
+            self.assertIn("GPU 0", text)
+            failures += "once more, by the processor" in text
+        self.assertGreaterEqual(failures, 2)
+        for copy in (1, failures):
+            self.write(f"{copy}.png", self.read("in.png"))
+            os.environ["TT_FAKE_CUDA"] = f"copy={copy}"
+            result = self.run_command("--rotate", "90", *LITTLE, "--in-place", f"{copy}.png")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+            self.assertEqual(self.read(f"{copy}.png"), self.read("want.png"))
+
+    def test_it_fails_in_the_midst_of_a_pipe(self):
+        source = b"P6 301 203 255\n" + bytes(i * 7 % 251 for i in range(301 * 203 * 3))
+        os.environ["TT_FAKE_CUDA"] = "copy=1"
+        result = self.run_command("--rotate", "90", *LITTLE, "-o", "out.ppm", "-", input=source)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(b"a pipe cannot be read again (use --backend cpu): ", result.stderr)
+        self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+        self.assertNotIn("out.ppm", os.listdir(self.folder))
+
     def test_its_rows_keep_their_order(self):
         result = self.run_command("-v", "--flip", "horizontal", "-o", "out.png", *LITTLE, "in.png")
         self.assertEqual(result.returncode, 0)

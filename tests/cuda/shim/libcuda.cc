@@ -7,6 +7,7 @@
  * steers it:
  *
  *     fail=N       the N-th call from now on fails with error 999
+ *     copy=N       the N-th copy of rows to or from the device does
  *     none, old    no device; a driver of CUDA 10.2
  *     devices=N    so many (2 unless said)
  *     shared=N     bytes of shared memory that a block may have
@@ -106,7 +107,7 @@ std::map<uintptr_t, size_t> pinned;
 std::set<Event *> events;
 std::set<Stream *> streams;
 std::set<Module *> modules;
-long calls, fail_at = setting("fail", 0);
+long calls, fail_at = setting("fail", 0), copies, fail_at_copy = setting("copy", 0);
 size_t memory_left = (size_t)setting("memory", 1 << 30) << 10;
 thread_local std::vector<Context *> current;
 
@@ -118,6 +119,11 @@ int device_count() {
 bool fails() {
     std::lock_guard<std::mutex> guard(lock);
     return ++calls == fail_at;
+}
+
+bool copy_fails() {
+    std::lock_guard<std::mutex> guard(lock);
+    return ++copies == fail_at_copy;
 }
 
 /* A stream of the caller's, and not one of the driver's own, whose work is done at once. */
@@ -460,6 +466,8 @@ struct Copy2D {
 };
 EXPORT int cuMemcpy2DAsync_v2(const Copy2D *wanted, Stream *stream) {
     CALL;
+    if (copy_fails())
+        return UNKNOWN;
     Copy2D c = *wanted;
     const char *src = c.src_type == 1 ? (const char *)c.src_host : (const char *)c.src_device;
     char *dst = c.dst_type == 1 ? (char *)c.dst_host : (char *)c.dst_device;
