@@ -15,7 +15,8 @@
 #include "tiff_tag.h"
 
 gboolean tiff_is_bare(const TiffPicture *p) {
-    return p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p));
+    return p->compression == PACKED_NONE && p->fill_order != 2 && !(p->tiled && tiff_steps_are_odd(p)) &&
+           !p->sparse;
 }
 
 static gboolean out_of_memory(gsize bytes, GError **error) {

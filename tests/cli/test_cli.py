@@ -400,6 +400,26 @@ class Refusals(CommandTest):
         self.fails(2, "-o", "no.png", source, says=("TT_MEMORY_LIMIT", "12Q"),
                    env={**os.environ, "TT_MEMORY_LIMIT": "12Q"})
 
+    def test_a_dead_run_leaves_no_file(self):
+        """Whatever ends it, in the midst of a picture that waits in a file."""
+        scratch = self.path("scratch")
+        os.mkdir(scratch)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            run = subprocess.Popen([COMMAND, "--rotate", "90", "--memory-limit", "300K", "--backend", "cpu", "-o", "out.pgm", "-"],
+                                   cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "TMPDIR": scratch})
+            run.stdin.write(b"P5 1000 1000 255\n" + bytes(500_000))
+            run.stdin.flush()
+            end = time.monotonic() + 60
+            while scratch not in subprocess.run(["ls", "-l", f"/proc/{run.pid}/fd"], capture_output=True, text=True).stdout:
+                self.assertLess(time.monotonic(), end, "no file in TMPDIR")
+                time.sleep(0.01)
+            run.send_signal(number)
+            run.stdin.close()
+            self.assertNotEqual(run.wait(timeout=60), 0)
+            self.assertEqual(os.listdir(scratch), [])
+            self.assertFalse(os.path.exists(self.path("out.pgm")))
+
 
 class NothingLost(CommandTest):
     def big(self, name):
