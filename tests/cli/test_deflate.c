@@ -449,11 +449,11 @@ static void check_unpacking_at_once(void) {
             for (gsize beyond = 0; beyond <= 3; beyond++) {
                 memset(got, 0xaa, size);
                 REQUIRE(deflate_unpack(stream, n + beyond, got, size) && !memcmp(got, data, size),
-                      "kind %d size %zu and %zu", kind, size, beyond);
+                        "kind %d size %zu and %zu", kind, size, beyond);
             }
             memset(got, 0xaa, size + 1);
             REQUIRE(deflate_unpack(stream, n, got, half) && !memcmp(got, data, half) && got[half] == 0xaa,
-                  "kind %d size %zu", kind, half);
+                    "kind %d size %zu", kind, half);
             REQUIRE(!deflate_unpack(stream, n, got, size + 1), "kind %d size %zu", kind, size + 1);
             for (gsize cut = 0; cut + 6 < n; cut += 1 + cut * 2)
                 REQUIRE(!deflate_unpack(stream, cut, got, size), "%zu of %lu", cut, n);
