@@ -319,7 +319,7 @@ static bool beside_words(const TtTaskRows *r, bool planes) {
 
 static bool choose_move(const Work *w, TtCudaLaunch *l, size_t channels, bool from_planes, bool to_planes) {
     uint64_t ends = w->reverse ? w->width * w->bytes * (from_planes ? 1 : channels) : 0;
-    bool any = beside_words(&w->src, from_planes) | beside_words(&w->dst, to_planes) | (ends % 4 != 0);
+    bool any = beside_words(&w->src, from_planes) || beside_words(&w->dst, to_planes) || ends % 4 != 0;
     int i = move_shape(w->bytes, channels, from_planes, to_planes, any);
     if (i < 0)
         return false;
