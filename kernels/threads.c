@@ -18,6 +18,9 @@
 /* Past this many threads no memory gets faster, and the array of them stays on the stack. */
 enum { MAX_THREADS = 256 };
 
+/* Tiles are staged on the stack, of which some C libraries give threads less. */
+enum { STACK_BYTES = 512 * 1024 };
+
 /* A numbers' file of a group: how many of two were read. */
 static int read_numbers(const char *folder, const char *name, double *first, double *second) {
     FILE *file = tt_cgroup_open(folder, name);
@@ -70,10 +73,16 @@ static void *draw(void *data) {
 void tt_parallel(void (*work)(const void *arg, size_t i), const void *arg, size_t n, unsigned threads) {
     Job job = {work, arg, n, 0};
     pthread_t helpers[MAX_THREADS];
+    pthread_attr_t attributes;
+    size_t stack;
     unsigned started = 0;
+    pthread_attr_init(&attributes);
+    if (!pthread_attr_getstacksize(&attributes, &stack) && stack < STACK_BYTES)
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
     while (started + 1 < threads && started + 1 < n && started < MAX_THREADS &&
-           !pthread_create(&helpers[started], NULL, draw, &job))
+           !pthread_create(&helpers[started], &attributes, draw, &job))
         started++;
+    pthread_attr_destroy(&attributes);
     draw(&job);
     while (started)
         pthread_join(helpers[--started], NULL);

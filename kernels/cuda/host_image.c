@@ -199,7 +199,7 @@ static TtStatus turn_over_link(const TtCudaUse *use, const TtMove *m, CuPointer 
     const TtDriver *d = use->driver;
     TtCudaUse own = *use;
     size_t pitch = m->src.pitch < 0 ? -(size_t)m->src.pitch : (size_t)m->src.pitch,
-           rows = band_bytes / pitch / LINE * LINE;
+           rows = pitch ? band_bytes / pitch / LINE * LINE : m->width; /* a row alone has no pitch */
     rows = rows ? rows : LINE;
     TtStatus status = TT_OK;
     CuResult result = d->cuStreamCreate(&own.stream, CU_STREAM_NON_BLOCKING);
@@ -218,13 +218,16 @@ static TtStatus turn_over_link(const TtCudaUse *use, const TtMove *m, CuPointer 
     return status ? status : result ? tt_driver_failed(d, result, "turning an image") : TT_OK;
 }
 
-/* Whether a side is pinned from its first byte to its last; then *device is its data to the GPU, or 0. */
+/* Whether a side begins and ends in pinned memory; then *device is its data to the GPU, or 0 where it is not
+ * sure to reach all of it. */
 static bool side_pinned(const TtCudaUse *use, const TtMove *m, const TtSide *side, Part whole,
                         CuPointer *device) {
     TtLinkRows r = rows_of(m, side, whole);
     const uint8_t *end = r.host + (r.rows - 1) * r.host_pitch + r.row_bytes + (r.planes - 1) * r.host_plane;
-    return tt_link_pinned(use, r.host, NULL) && tt_link_pinned(use, end - 1, NULL) &&
-           tt_link_pinned(use, side->data, device);
+    if (!tt_link_pinned(use, r.host) || !tt_link_pinned(use, end - 1))
+        return false;
+    *device = tt_link_reaches(use, r.host, end) ? tt_link_on_device(use, side->data) : 0;
+    return true;
 }
 
 static TtStatus move(const TtMove *m, unsigned threads) {

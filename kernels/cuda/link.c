@@ -9,15 +9,26 @@
 
 enum { LARGEST_PITCH = 0x7fffffff };
 
-bool tt_link_pinned(const TtCudaUse *use, const void *p, CuPointer *device) {
-    int attributes[] = {CU_POINTER_MEMORY_TYPE, CU_POINTER_DEVICE_POINTER};
+static bool ask(const TtCudaUse *use, const void *p, int attribute, void *value) {
+    return !use->driver->cuPointerGetAttributes(1, &attribute, &value, (CuPointer)(uintptr_t)p);
+}
+
+bool tt_link_pinned(const TtCudaUse *use, const void *p) {
     unsigned type = 0;
-    CuPointer unused;
-    void *values[] = {&type, device ? device : &unused};
-    if (device)
-        *device = 0;
-    return !use->driver->cuPointerGetAttributes(2, attributes, values, (CuPointer)(uintptr_t)p) &&
-           type == CU_MEMORY_HOST;
+    return ask(use, p, CU_POINTER_MEMORY_TYPE, &type) && type == CU_MEMORY_HOST;
+}
+
+CuPointer tt_link_on_device(const TtCudaUse *use, const void *p) {
+    CuPointer device = 0;
+    return ask(use, p, CU_POINTER_DEVICE_POINTER, &device) ? device : 0;
+}
+
+bool tt_link_reaches(const TtCudaUse *use, const uint8_t *begin, const uint8_t *end) {
+    CuPointer start = 0, device = tt_link_on_device(use, begin);
+    size_t bytes = 0;
+    return device && ask(use, begin, CU_POINTER_RANGE_START, &start) &&
+           ask(use, begin, CU_POINTER_RANGE_SIZE, &bytes) && device >= start &&
+           (size_t)(end - begin) <= bytes && device - start <= bytes - (size_t)(end - begin);
 }
 
 /* Rows without gaps are one to the driver, which is twice as fast then. It takes pitches of 31 bits; rows
@@ -98,14 +109,14 @@ TtStatus tt_link_tell(TtLinkFailure *failure) {
 /* ---- Slots ------------------------------------------------------------------------------------------- */
 
 /* Slots that nobody uses, kept since to pin memory takes longer than to turn most pictures. */
-enum { IDLE_MOST = 16 };
+enum { IDLE_MOST = 16, IDLE_IN_ALL = 8 * IDLE_MOST }; /* of a context */
 static struct {
     pthread_mutex_t lock;
     size_t count;
     struct {
         TtCudaModule *module; /* the slot's context */
         TtLinkSlot slot;
-    } entries[IDLE_MOST];
+    } entries[IDLE_IN_ALL];
 } idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool take_idle(const TtCudaUse *use, TtLinkSlot *slot) {
@@ -121,8 +132,11 @@ static bool take_idle(const TtCudaUse *use, TtLinkSlot *slot) {
 }
 
 static bool leave_idle(const TtCudaUse *use, const TtLinkSlot *slot) {
+    size_t own = 0;
     pthread_mutex_lock(&idle.lock);
-    bool kept = idle.count < IDLE_MOST;
+    for (size_t i = 0; i < idle.count; i++)
+        own += idle.entries[i].module == use->module;
+    bool kept = own < IDLE_MOST && idle.count < IDLE_IN_ALL;
     if (kept) {
         idle.entries[idle.count].module = use->module;
         idle.entries[idle.count++].slot = *slot;
@@ -165,7 +179,7 @@ CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_byte
         return 0;
     CuResult result = create(use, TT_LINK_SLOT, TT_LINK_PINNED, slot);
     slot->standard = !result;
-    return result == CU_OUT_OF_MEMORY ? create(use, bytes, pinned_bytes, slot) : result;
+    return result;
 }
 
 void tt_link_slot_free(const TtCudaUse *use, TtLinkSlot *slot) {

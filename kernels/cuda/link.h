@@ -20,9 +20,14 @@ typedef struct {
     size_t row_bytes, rows, planes;
 } TtLinkRows;
 
-/* Whether the driver has pinned the memory at p; then *device, unless
- * NULL, is where the GPU finds it, or 0. */
-bool tt_link_pinned(const TtCudaUse *use, const void *p, CuPointer *device);
+/* Whether the driver has pinned the memory at p. */
+bool tt_link_pinned(const TtCudaUse *use, const void *p);
+
+/* Where the GPU finds pinned memory; 0: nowhere. */
+CuPointer tt_link_on_device(const TtCudaUse *use, const void *p);
+
+/* Whether the GPU finds all from begin to end there: one allocation or registration. */
+bool tt_link_reaches(const TtCudaUse *use, const uint8_t *begin, const uint8_t *end);
 
 /* The pitch on the GPU that suits rows of so many bytes, which lie so far apart in host memory. */
 static inline size_t tt_link_pitch(size_t row_bytes, size_t host_pitch) {

@@ -256,7 +256,7 @@ static TtStatus put(TtStore *store, const TtImage *piece, TtOrientation o, TtRec
                  .orientation = o,
                  .place = to,
                  .up = true,
-                 .pinned = tt_link_pinned(&use, piece->data, NULL)};
+                 .pinned = tt_link_pinned(&use, piece->data)};
     status = carry_all(&p);
     if (p.pinned) {
         TtStatus arrived = wait_for_arrival(s, &use);
@@ -289,7 +289,7 @@ static TtStatus read_back(TtStore *store, TtRect from, const TtImage *into, cons
     (void)options;
     if (status)
         return status;
-    Passage p = {.store = s, .image = into, .place = from, .pinned = tt_link_pinned(&use, into->data, NULL)};
+    Passage p = {.store = s, .image = into, .place = from, .pinned = tt_link_pinned(&use, into->data)};
     if (!(status = wait_for_all(s, &use)))
         status = p.pinned && into->pitch > 0 ? fetch_at_once(s, &use, from, into) : carry_all(&p);
     tt_cuda_leave(&use);

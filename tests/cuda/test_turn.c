@@ -288,8 +288,8 @@ static TtImage on_lines(size_t width, size_t height, uint32_t channels, uint32_t
 }
 
 /* Pixels in host memory that the GPU reads and writes itself. */
-static void test_host_lines(uint32_t channels, uint32_t bits, int orientation) {
-    size_t width = 1 + below(300), height = 1 + below(300), src_bytes, dst_bytes;
+static void test_host_lines(uint32_t channels, uint32_t bits, int orientation, size_t width, size_t height) {
+    size_t src_bytes, dst_bytes;
     uint8_t *src, *dst;
     TtImage from = on_lines(width, height, channels, bits, &src, &src_bytes),
             to = on_lines(height, width, channels, bits, &dst, &dst_bytes);
@@ -324,6 +324,8 @@ int main(int argc, char **argv) {
     static const uint32_t formats[][2] = {{1, 8}, {1, 16}, {1, 32}, {3, 16}, {1, 64}, {3, 32}, {4, 32}};
     for (size_t i = 0; i < 7; i++)
         for (int o = TT_TRANSPOSE; o <= TT_ROT270; o++)
-            test_host_lines(formats[i][0], formats[i][1], o);
+            for (int lone = 0; lone < 4; lone++) /* row, column, both */
+                test_host_lines(formats[i][0], formats[i][1], o, lone & 1 ? 1 : 1 + below(300),
+                                lone & 2 ? 1 : 1 + below(300));
     return expect_result();
 }

@@ -271,7 +271,12 @@ EXPORT int cuPointerGetAttributes(unsigned count, int *attributes, void **values
             *(Context **)values[i] = block ? block->context : nullptr;
         else if (attributes[i] == 3)
             *(uint64_t *)values[i] = pointer;
-        else
+        else if (attributes[i] == 11 || attributes[i] == 12) {
+            if (!block && !in_pinned)
+                return INVALID_VALUE;
+            uintptr_t start = block ? at->first : host->first;
+            *(uint64_t *)values[i] = attributes[i] == 11 ? start : block ? block->bytes : host->second;
+        } else
             *(int *)values[i] =
                 attributes[i] == 2 ? (block ? 2 : in_pinned) : (block ? block->context->device : -2);
     return OK;
