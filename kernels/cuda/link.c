@@ -106,59 +106,7 @@ TtStatus tt_link_tell(TtLinkFailure *failure) {
     return tt_link_has_failed(failure) ? tt_fail(failure->status, "%s", failure->text) : TT_OK;
 }
 
-/* ---- Slots ------------------------------------------------------------------------------------------- */
-
-/* Slots that nobody uses, kept since to pin memory takes longer than to turn most pictures. */
-enum { IDLE_MOST = 16, IDLE_IN_ALL = 8 * IDLE_MOST }; /* of a context */
-static struct {
-    pthread_mutex_t lock;
-    size_t count;
-    struct {
-        TtCudaModule *module; /* the slot's context */
-        TtLinkSlot slot;
-    } entries[IDLE_IN_ALL];
-} idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool take_idle(const TtCudaUse *use, TtLinkSlot *slot) {
-    bool found = false;
-    pthread_mutex_lock(&idle.lock);
-    for (size_t i = idle.count; !found && i-- > 0;)
-        if ((found = idle.entries[i].module == use->module)) {
-            *slot = idle.entries[i].slot;
-            idle.entries[i] = idle.entries[--idle.count];
-        }
-    pthread_mutex_unlock(&idle.lock);
-    return found;
-}
-
-static bool leave_idle(const TtCudaUse *use, const TtLinkSlot *slot) {
-    size_t own = 0;
-    pthread_mutex_lock(&idle.lock);
-    for (size_t i = 0; i < idle.count; i++)
-        own += idle.entries[i].module == use->module;
-    bool kept = own < IDLE_MOST && idle.count < IDLE_IN_ALL;
-    if (kept) {
-        idle.entries[idle.count].module = use->module;
-        idle.entries[idle.count++].slot = *slot;
-    }
-    pthread_mutex_unlock(&idle.lock);
-    return kept;
-}
-
-static void destroy(const TtCudaUse *use, TtLinkSlot *slot) {
-    const TtDriver *d = use->driver;
-    if (slot->stream)
-        d->cuStreamDestroy(slot->stream);
-    if (slot->arrived)
-        d->cuEventDestroy(slot->arrived);
-    if (slot->pinned)
-        d->cuMemFreeHost(slot->pinned);
-    if (slot->memory)
-        d->cuMemFree(slot->memory);
-    memset(slot, 0, sizeof(*slot));
-}
-
-static CuResult create(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
+CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
     const TtDriver *d = use->driver;
     CuResult result;
     memset(slot, 0, sizeof(*slot));
@@ -167,33 +115,21 @@ static CuResult create(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, 
         !(result = d->cuEventCreate(&slot->arrived, CU_EVENT_NO_TIMING)) && pinned_bytes)
         result = d->cuMemHostAlloc((void **)&slot->pinned, pinned_bytes, 0);
     if (result)
-        destroy(use, slot);
-    return result == CU_OUT_OF_MEMORY && tt_link_drop_idle(use) ? create(use, bytes, pinned_bytes, slot)
-                                                                : result;
-}
-
-CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot) {
-    if (!pinned_bytes || bytes > TT_LINK_SLOT || pinned_bytes > TT_LINK_PINNED)
-        return create(use, bytes, pinned_bytes, slot);
-    if (take_idle(use, slot))
-        return 0;
-    CuResult result = create(use, TT_LINK_SLOT, TT_LINK_PINNED, slot);
-    slot->standard = !result;
+        tt_link_slot_free(use, slot);
     return result;
 }
 
 void tt_link_slot_free(const TtCudaUse *use, TtLinkSlot *slot) {
-    bool works = !slot->stream || !use->driver->cuStreamSynchronize(slot->stream);
-    if (works && slot->standard && leave_idle(use, slot))
-        memset(slot, 0, sizeof(*slot));
-    else
-        destroy(use, slot);
-}
-
-bool tt_link_drop_idle(const TtCudaUse *use) {
-    TtLinkSlot slot;
-    bool dropped = false;
-    for (; take_idle(use, &slot); dropped = true)
-        destroy(use, &slot);
-    return dropped;
+    const TtDriver *d = use->driver;
+    if (slot->stream) {
+        d->cuStreamSynchronize(slot->stream);
+        d->cuStreamDestroy(slot->stream);
+    }
+    if (slot->arrived)
+        d->cuEventDestroy(slot->arrived);
+    if (slot->pinned)
+        d->cuMemFreeHost(slot->pinned);
+    if (slot->memory)
+        d->cuMemFree(slot->memory);
+    memset(slot, 0, sizeof(*slot));
 }

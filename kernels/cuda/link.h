@@ -57,19 +57,12 @@ typedef struct {
     CuEvent arrived; /* the pixels on the GPU */
     uint8_t *pinned; /* NULL: none was asked for */
     CuPointer memory;
-    bool standard; /* of the two sizes below, and kept for the next who asks */
 } TtLinkSlot;
 
-enum { TT_LINK_SLOT = 8 << 20, TT_LINK_PINNED = 2 << 20 }; /* bytes on the GPU, and of pinned memory */
-
-/* A slot with at least so many bytes. CU_OUT_OF_MEMORY also for pinned memory. Frees what it got if it fails.
- */
+/* CU_OUT_OF_MEMORY also for pinned memory. Frees what it got if it fails. */
 CuResult tt_link_slot_new(const TtCudaUse *use, size_t bytes, size_t pinned_bytes, TtLinkSlot *slot);
 
 /* Waits for the slot's work first. */
 void tt_link_slot_free(const TtCudaUse *use, TtLinkSlot *slot);
-
-/* Frees the slots that this context has in store; whether there were any. */
-bool tt_link_drop_idle(const TtCudaUse *use);
 
 #endif

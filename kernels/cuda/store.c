@@ -17,6 +17,8 @@
 #include "link.h"
 
 enum { SLOTS = 16, ROW_ALIGN = 256 };
+/* Of a slot, or as many as one pixel takes. */
+static const size_t pinned_bytes = (size_t)2 << 20, slot_bytes = (size_t)8 << 20;
 
 typedef struct {
     TtStore store;
@@ -24,7 +26,7 @@ typedef struct {
     unsigned threads;
     TtImage picture; /* its data is on the GPU */
     TtLinkSlot slots[SLOTS];
-    size_t here, there; /* bytes of a slot: of pinned memory, on the GPU; at least those of one pixel */
+    size_t here, there; /* bytes of a slot: of pinned memory, on the GPU */
     bool taken[SLOTS];
     size_t next;           /* slot to look at first: one left long ago has sent its part */
     pthread_mutex_t lock;  /* of taken, next and failed */
@@ -322,9 +324,8 @@ static TtStatus allocate(DeviceStore *s, size_t bytes) {
     size_t available = 0, total = 0;
     CuPointer memory = 0;
     CuResult result = d->cuMemGetInfo(&available, &total);
-    if (!result && (result = d->cuMemAlloc(&memory, bytes)) == CU_OUT_OF_MEMORY && tt_link_drop_idle(&use))
-        result = d->cuMemAlloc(&memory, bytes);
-    s->picture.data = result ? NULL : (void *)(uintptr_t)memory;
+    if (!result && !(result = d->cuMemAlloc(&memory, bytes)))
+        s->picture.data = (void *)(uintptr_t)memory;
     for (int i = 0; !result && i < SLOTS; i++)
         if (!(result = tt_link_slot_new(&use, s->there, s->here, &s->slots[i])))
             result = d->cuEventRecord(s->slots[i].arrived, s->slots[i].stream);
@@ -354,8 +355,8 @@ TtStatus tt_store_device_new(const TtImage *result, const TtFrameOptions *option
     s->store = (TtStore){.put = put, .read = read_back, .free = free_store, .kind = TT_STORE_DEVICE};
     s->device = options->device;
     s->threads = threads;
-    s->here = padded > TT_LINK_PINNED ? padded : TT_LINK_PINNED;
-    s->there = padded > TT_LINK_SLOT ? padded : TT_LINK_SLOT;
+    s->here = padded > pinned_bytes ? padded : pinned_bytes;
+    s->there = padded > slot_bytes ? padded : slot_bytes;
     s->picture = on_device(&shape, &rows);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->vacant, NULL);

@@ -52,8 +52,7 @@ typedef struct TtFrame TtFrame;
  *
  * Device   The memory of a GPU, for the backend "cuda" and samples of whole bytes. Pieces go up through a
  * ring of 32 MiB of pinned memory while others are being made, and are turned there; rows come down as they
- * are read. The ring, with 128 MiB on the GPU, stays for the next frame. memory_limit does not count.
- * TT_ERROR_MEMORY if the GPU has not so much.
+ * are read. memory_limit does not count. TT_ERROR_MEMORY if the GPU has not so much.
  *
  * Auto takes the GPU where that is the backend. Else it takes the memory, or if the picture has more bytes
  * than may be held, the file. What may be held is each frame's memory_limit, where that is set. All frames of
