@@ -28,7 +28,9 @@ typedef struct {
     gsize memory;       /* taken from the budget */
     Turned *turned;
     OutputFile output;
-    char *world, *world_text; /* the world file's name, and what it becomes; or NULL */
+    char *world, *world_output; /* names of the world files of input and output; or NULL */
+    char *world_text;           /* what the output's will say; NULL if there will be none */
+    gboolean world_anew;        /* nothing has its name yet */
 } Job;
 
 #endif

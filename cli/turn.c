@@ -42,6 +42,16 @@ static gboolean check_original(const Job *job, GError **error) {
     return good;
 }
 
+static gboolean may_write(const Job *job, const char *name, GError **error) {
+    struct stat there;
+    if (lstat(name, &there))
+        return TRUE;
+    if (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
+        return fault(error, STATUS_FAILED, "%s is not a regular file: name a file", name);
+    return job->options->overwrite ||
+           fault(error, STATUS_FAILED, "%s exists: use --overwrite to replace it", name);
+}
+
 static gboolean check_output(const Job *job, GError **error) {
     const char *output = job->task->output;
     const Format *format = job->reader->format;
@@ -55,13 +65,7 @@ static gboolean check_output(const Job *job, GError **error) {
         return fault(error, STATUS_FAILED,
                      "is %s, and formats are not converted: give the output %s another ending", format->name,
                      output);
-    struct stat there;
-    if (lstat(output, &there))
-        return TRUE;
-    if (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
-        return fault(error, STATUS_FAILED, "%s is not a regular file: name a file", output);
-    return job->options->overwrite ||
-           fault(error, STATUS_FAILED, "%s exists: use --overwrite to replace it", output);
+    return may_write(job, output, error);
 }
 
 /* Before memory is taken for it: a file of a few bytes may claim any size. */
@@ -135,27 +139,64 @@ static gboolean take_memory(Job *job, GError **error) {
     return TRUE;
 }
 
+static gboolean same_file(const struct stat *one, const struct stat *other) {
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* The output's world file may take the name of another, but of none that the input or the output is. */
+static gboolean check_world_name(Job *job, GError **error) {
+    struct stat there, link, source;
+    const char *name = job->world_output;
+    gboolean taken = !strcmp(name, job->task->output);
+    job->world_anew = lstat(name, &there) != 0;
+    if (!job->world_anew)
+        taken |= same_file(&there, &job->info) || (!lstat(job->world, &link) && same_file(&there, &link)) ||
+                 (!stat(job->world, &source) && same_file(&there, &source));
+    if (taken)
+        return fault(error, STATUS_FAILED,
+                     "has the world file %s, and the output's would take the place of %s: give the output "
+                     "another name or folder",
+                     job->world, name);
+    return may_write(job, name, error);
+}
+
 /* What a world file says would be untrue of the turned picture. */
 static gboolean check_world(Job *job, GError **error) {
     const Options *options = job->options;
-    gboolean moves = job->turn != TT_NONE && !job->reader->by_tag && S_ISREG(job->info.st_mode);
-    if (!moves || !(job->world = world_file_beside(job->task->input)))
+    const Reader *reader = job->reader;
+    const char *output = job->task->output;
+    gboolean moves = !reader->by_tag && (job->turn != TT_NONE || reader->first_differs);
+    if (!S_ISREG(job->info.st_mode) || (options->in_place && !moves) ||
+        !(job->world = world_file_beside(job->task->input)))
         return TRUE;
     if (options->in_place)
         return fault(error, STATUS_FAILED,
                      "lies beside the world file %s, which would be untrue of it: use -o or -d", job->world);
-    if (options->strip || !strcmp(job->task->output, "-")) {
-        g_clear_pointer(&job->world, g_free);
+    if (options->strip)
+        return TRUE;
+    if (!strcmp(output, "-") || (!moves && !options->geo_rewrite)) {
+        say_warning(job->task->input,
+                    "lies beside the world file %s, which stays behind: -o FILE or -d with --geo rewrite "
+                    "takes it along",
+                    job->world);
         return TRUE;
     }
+    if (reader->first_differs)
+        return fault(error, STATUS_FAILED,
+                     "lies beside the world file %s, which cannot follow, as the first page is cut or turned "
+                     "otherwise than asked: move that away, or use --stored or another --jpeg",
+                     job->world);
     if (!options->geo_rewrite)
         return fault(
             error, STATUS_FAILED,
             "is tied to places on the map by the world file %s: --geo rewrite turns that too, --strip "
             "leaves it out",
             job->world);
-    const TtImage *shape = &job->reader->shape;
-    job->world_text = world_file_turned(job->world, job->turn, shape->width, shape->height, error);
+    job->world_output = world_file_name(job->world, job->task->input, output);
+    if (!check_world_name(job, error))
+        return FALSE;
+    job->world_text = world_file_turned(job->world, moves ? job->turn : TT_NONE, reader->shape.width,
+                                        reader->shape.height, error);
     return job->world_text != NULL;
 }
 
@@ -164,24 +205,22 @@ static gboolean write_world(const Job *job, GError **error) {
     if (!job->world_text)
         return TRUE;
     OutputFile file = {0};
-    char *name = world_file_name(job->world, job->task->input, job->task->output);
     const Commit how = {.replace = job->options->overwrite, .sync = job->options->sync};
     gboolean written =
-        output_file_open(&file, name, error) &&
+        output_file_open(&file, job->world_output, error) &&
         (fputs(job->world_text, file.file) >= 0 || system_fault(error, "write its world file", errno)) &&
         output_file_flush(&file, error) && output_file_dress(&file, NULL, &job->info, FALSE, error) &&
         (!job->options->sync || output_file_sync(&file, error)) && output_file_commit(&file, &how, error);
     output_file_close(&file);
-    g_free(name);
     return written;
 }
 
 /* Some turns cannot be done. One that loses something is said to, and never replaces the only copy. */
 static gboolean check_turn(Job *job, GError **error) {
     Reader *reader = job->reader;
-    if (!check_world(job, error))
-        return FALSE;
     if (reader->format->decide && !reader->format->decide(reader, job->turn, job->tag_used, error))
+        return FALSE;
+    if (!check_world(job, error))
         return FALSE;
     if (!reader->loss)
         return TRUE;
@@ -408,7 +447,13 @@ static gboolean write_output(Job *job, Options *options, GError **error) {
     gboolean made = make_output(job, error);
     if (!made && job->turned && turned_was_let_down(job->turned) && !*job->cancel)
         made = start_again(job, options, error) && make_output(job, error);
-    return made && tell_intent(job, error) && write_world(job, error) && commit(job, error);
+    if (!made || !tell_intent(job, error) || !write_world(job, error))
+        return FALSE;
+    if (commit(job, error))
+        return TRUE;
+    if (job->world_text && job->world_anew)
+        unlink(job->world_output);
+    return FALSE;
 }
 
 static gboolean open_input(Job *job, GError **error) {
@@ -462,8 +507,8 @@ static gboolean turn_job(Job *job, Options *options, GError **error) {
         job->outcome->bytes_out = job->outcome->bytes_in;
         return note_checksums(job, error);
     }
-    if ((!nothing_to_do(job) && !check_turn(job, error)) || !take_memory(job, error) ||
-        !write_output(job, options, error))
+    if (!(nothing_to_do(job) ? check_world(job, error) : check_turn(job, error)) ||
+        !take_memory(job, error) || !write_output(job, options, error))
         return FALSE;
     job->outcome->kind = nothing_to_do(job) ? OUTCOME_COPIED : OUTCOME_TURNED;
     if (!nothing_to_do(job) && !job->reader->by_itself)
@@ -504,6 +549,7 @@ gboolean turn_file(const Task *task, const Options *options, const volatile int 
         tell_done(&job);
     output_file_close(&job.output);
     g_free(job.world);
+    g_free(job.world_output);
     g_free(job.world_text);
     if (job.turned)
         turned_free(job.turned);

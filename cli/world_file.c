@@ -82,6 +82,7 @@ static gboolean read_numbers(const char *path, double numbers[NUMBERS], GError *
 
 static void add_number(GString *text, double value) {
     char shortest[G_ASCII_DTOSTR_BUF_SIZE];
+    value += 0.0; /* no -0 */
     g_ascii_formatd(shortest, sizeof(shortest), "%.15g", value);
     if (g_ascii_strtod(shortest, NULL) != value)
         g_ascii_dtostr(shortest, sizeof(shortest), value);

@@ -39,7 +39,8 @@ typedef struct {
     gboolean damaged;              /* that is what is damaged in the file, or should not be there */
     gboolean by_tag;               /* its turn is composed into its tag */
     gboolean by_itself;            /* decide says: the format turns it, not its rows */
-    gsize own_memory;              /* bytes that the format will hold beside rows, as decide says */
+    gboolean first_differs; /* decide says: the first page is cut, or not turned by the turn that it got */
+    gsize own_memory;       /* bytes that the format will hold beside rows, as decide says */
     const char
         *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
     const volatile int *cancel; /* set by the caller of open: not 0 ends any call soon; NULL until then */

@@ -209,6 +209,7 @@ static gboolean trim(JpegReader *r, guint columns, guint rows, const char *remai
         return fault(error, STATUS_FAILED, "is too small to be trimmed: use --jpeg reencode or tag");
     r->how.kept_width -= columns;
     r->how.kept_height -= rows;
+    r->reader.first_differs = TRUE;
     add_loss(r, "last %s are cut off", remainder);
     return TRUE;
 }

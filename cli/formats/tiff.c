@@ -398,11 +398,11 @@ static gsize memory_of_small(const TiffReader *r) {
 static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     Sum sum = {0};
-    (void)turn; /* of the first page; others may have another tag */
-    (void)tag_used;
+    (void)tag_used; /* each page has its own */
     r->operation = r->options->operation;
     for (guint i = 0; i < r->pages->len; i++)
         decide_page(r, r->pages->pdata[i], &sum);
+    reader->first_differs = first_picture(r)->turn != turn;
     for (guint i = 0; i < r->pages->len; i++)
         if (!check_page(r, r->pages->pdata[i], error)) {
             if (r->pages->len > 1)

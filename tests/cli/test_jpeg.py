@@ -227,6 +227,27 @@ class Pixels(JpegTest):
         self.make("in.jpg", width=7, height=3)
         self.fails(1, "--jpeg", "trim", "--rotate", "90", "-o", "new.jpg", "in.jpg", says=("too small",))
 
+    def test_world_files(self):
+        """A trimmed picture's would be wrong, and one that is turned by its tag keeps what it says."""
+        world = b"2\n0\n0\n-3\n100\n0.5\n"
+        self.write("in.jgw", world)
+        self.make("in.jpg", "-sample", "2x2", width=53, height=45)
+        trim, rewrite = ("--jpeg", "trim", "--rotate", "180"), ("--geo", "rewrite", "--overwrite", "-o", "out.jpg", "in.jpg")
+        self.fails(1, *trim, *rewrite, says=("in.jpg: ", "in.jgw", "cannot follow", "another --jpeg"))
+        self.fails(1, *trim, "-o", "out.jpg", "in.jpg", says=("in.jpg: ", "in.jgw", "cannot follow", "another --jpeg"))
+        self.assertEqual(self.files(), ["in.jgw", "in.jpg"])
+        self.succeeds("--jpeg", "trim", "--transpose", *rewrite)  # cuts nothing off
+        self.assertEqual(self.read("out.jgw"), b"0\n-3\n2\n0\n100\n0.5\n")
+        self.fails(0, "--jpeg", "reencode", "--rotate", "180", *rewrite, says=("compressed again",))
+        self.assertEqual(self.read("out.jgw"), b"-2\n0\n0\n3\n204\n-131.5\n")
+        os.remove(self.path("out.jgw"))
+        self.fails(0, "--jpeg", "tag", "--rotate", "90", "--overwrite", "-o", "out.jpg", "in.jpg", says=("warning", "in.jgw", "--geo rewrite"))
+        self.assertEqual(self.files(), ["in.jgw", "in.jpg", "out.jpg"])
+        self.succeeds("--jpeg", "tag", "--rotate", "90", *rewrite)
+        self.assertEqual(self.read("out.jgw"), world)
+        self.succeeds("--jpeg", "tag", "--rotate", "90", "--in-place", "in.jpg")
+        self.assertEqual(self.read("in.jgw"), world)
+
     def test_how_much_a_trim_costs(self):
         self.make("in.jpg", "-sample", "2x2", width=53, height=45)
         for arguments, cost in ((["--flip", "horizontal"], "5 columns do"), (["--flip", "vertical"], "13 rows do"), (["--rotate", "180"], "5 columns and 13 rows do"),

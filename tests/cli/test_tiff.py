@@ -407,15 +407,94 @@ class Geo(TiffTest):
                 size = (5, 7) if orientation in SWAPS else (7, 5)
                 self.assertEqual(self.places(after, *size), turn(self.places(numbers, 7, 5), orientation), orientation)
                 os.remove(self.path(output))
-                self.fails(1, *ARGUMENTS[orientation], "--geo", "rewrite", "-o", output, name, says=(beside, "exists"))
+                self.fails(1, *ARGUMENTS[orientation], "--geo", "rewrite", "-o", output, name, says=(beside, "exists", "--overwrite"))
+                self.assertFalse(os.path.exists(self.path(output)))
+                self.succeeds(*ARGUMENTS[orientation], "--geo", "rewrite", "--overwrite", "-o", output, name)
+                self.assertEqual([float(line) for line in self.read(beside).split()], after)
+                os.remove(self.path(output))
                 os.remove(self.path(beside))
-            self.succeeds("--auto-orient", "-o", output, name)  # nothing to turn
-            os.remove(self.path(output))
             for bad in (b"", b"1 2 3 4 5", b"1 2 3 4 5 6 7", b"1 2 3 4 5 x"):
                 self.write(world, bad)
                 self.fails(1, "--rotate", "90", "--geo", "rewrite", "-o", output, name, says=(world, "six numbers"))
             os.remove(self.path(world))
             self.assertEqual(self.files(), ["in.ppm", "in.tif"])
+
+    WORLD = b"2\n0\n0\n-3\n100\n0.5\n"
+
+    def test_world_files_of_what_stays_where_it_is(self):
+        """A copy's comes along if that is asked for, and is never left without a word."""
+        self.put("in.tif", picture(samples(7, 5, 1, 8), 8))
+        self.write("in.tfw", self.WORLD)
+        self.fails(0, "--auto-orient", "-o", "out.tif", "in.tif", says=("warning", "in.tif: ", "in.tfw", "--geo rewrite"))
+        self.fails(0, "--auto-orient", "--geo", "rewrite", "-o", "-", "in.tif", says=("warning", "in.tif: ", "in.tfw", "-o FILE"))
+        self.fails(0, "--rotate", "90", "-o", "-", "in.tif", says=("warning", "in.tif: ", "in.tfw", "-o FILE"))
+        self.assertEqual(self.files(), ["in.tfw", "in.tif", "out.tif"])
+        self.succeeds("--auto-orient", "--in-place", "in.tif")
+        self.succeeds("--auto-orient", "--strip", "--overwrite", "-o", "out.tif", "in.tif")
+        self.succeeds("--auto-orient", "--geo", "rewrite", "-d", "new", "in.tif")
+        self.assertEqual((self.read("new/in.tfw"), self.read("new/in.tif")), (self.WORLD, self.read("in.tif")))
+
+    def test_no_zero_of_a_world_file_has_a_sign(self):
+        self.put("in.tif", picture(samples(7, 5, 1, 8), 8))
+        self.write("in.tfw", self.WORLD)
+        self.succeeds("--rotate", "180", "--geo", "rewrite", "-o", "out.tif", "in.tif")
+        self.assertEqual(self.read("out.tfw"), b"-2\n0\n0\n3\n112\n-11.5\n")
+
+    def test_world_files_that_would_be_lost(self):
+        """The source's own is never replaced, nor is any before the turn has said so, and none is left without its picture."""
+        pixels = picture(samples(7, 5, 1, 8), 8)
+        self.put("scan.tif", pixels)
+        self.put("other.tif", pixels)
+        self.write("scan.tfw", self.WORLD)
+        turned = ("--rotate", "90", "--geo", "rewrite")
+        for output in ("scan.tiff", "../" + os.path.basename(self.folder) + "/scan.tiff", "scan.tfw", "scan"):
+            for more in ((), ("--overwrite",)):
+                self.fails(1, *turned, *more, "-o", output, "scan.tif", says=("scan.tif: ", "scan.tfw", "exists" if output == "scan.tfw" and not more
+                                                                              else "another name or folder"))
+        os.symlink("scan.tfw", self.path("other.tfw"))
+        for more in ((), ("--overwrite",)):
+            self.fails(1, *turned, *more, "-o", "scan.tiff", "other.tif", says=("other.tif: ", "scan.tfw", "another name or folder"))
+            self.fails(1, *turned, *more, "-o", "other.tiff", "other.tif", says=("other.tif: ", "other.tfw", "another name or folder"))
+        os.mkdir(self.path("out.tfw"))
+        self.fails(1, *turned, "--overwrite", "-o", "out.tif", "scan.tif", says=("scan.tif: ", "out.tfw is not a regular file"))
+        os.rmdir(self.path("out.tfw"))
+        self.assertEqual(self.read("scan.tfw"), self.WORLD)
+        self.assertEqual(self.files(), ["other.tfw", "other.tif", "scan.tfw", "scan.tif"])
+
+        os.rename(self.path("scan.tfw"), self.path("scan.wld"))
+        longest = os.pathconf(self.folder, "PC_NAME_MAX")
+        self.fails(1, *turned, "-o", "o" * (longest - 4) + ".tiff", "scan.tif", says=("scan.tif: cannot rename",))
+        self.assertEqual(self.files(), ["other.tfw", "other.tif", "scan.tif", "scan.wld"])
+
+    def test_two_pictures_of_one_world_file(self):
+        for name in ("in.tif", "in.tiff"):
+            self.put(name, picture(samples(7, 5, 1, 8), 8))
+        self.write("in.tfw", self.WORLD)
+        self.fails(1, "--rotate", "90", "--geo", "rewrite", "-j", "1", "-d", "new", "in.tif", "in.tiff", lines=2,
+                   says=("in.tiff: ", "new/in.tfw exists", "1 turned, 1 failed"))
+
+    def test_world_files_of_pages_that_turn_otherwise(self):
+        """What is in the first page decides, and no tag of another."""
+        first, second = samples(7, 5, 1, 8), samples(7, 5, 1, 8, 2)
+        self.write("in.tfw", self.WORLD)
+        rewrite = ("--geo", "rewrite", "--overwrite", "-o", "out.tif", "in.tif")
+        self.put("in.tif", picture(first, 8), picture(second, 8, extra={274: (SHORT, [6])}))
+        for how in (["--auto-orient"], ["--rotate", "90"], ["--rotate", "270"]):  # the last turns the first page alone
+            self.fails(1, *how, *rewrite, says=("in.tif: ", "in.tfw", "cannot follow", "--stored"))
+            self.fails(1, *how, "--in-place", "in.tif", says=("in.tif: ", "in.tfw", "use -o or -d"))
+        self.assertEqual(self.files(), ["in.tfw", "in.tif"])
+        rotated = "".join(f"{number}\n" for number in (0, 3, 2, 0, 100, -11.5)).encode()
+        self.succeeds("--rotate", "90", "--stored", *rewrite)
+        self.assertEqual(self.read("out.tfw"), rotated)
+        for pages in ((picture(first, 8, extra={274: (SHORT, [6])}), picture(second, 8)), (picture(first, 8, extra={274: (SHORT, [6])}),)):
+            self.put("in.tif", *pages)
+            self.succeeds("--auto-orient", *rewrite)
+            self.assertEqual(self.read("out.tfw"), rotated)
+            self.succeeds("--rotate", "270", *rewrite)  # the pixels stay, the tag goes
+            self.assertEqual(self.read("out.tfw"), self.WORLD)
+        self.put("in.tif", picture(first, 8), picture(second, 8))
+        self.succeeds("--rotate", "90", *rewrite)
+        self.assertEqual(self.read("out.tfw"), rotated)
 
     @needs("gdalinfo", "gdal_translate")
     def test_gdal_sees_the_same_corners(self):
@@ -496,6 +575,9 @@ class Jpeg(TiffTest):
             self.assertEqual(page.blocks, [jpeg])
             self.assertEqual(page.value(274), [6, 7, 8, 5, 2, 3, 4, 1][number - 1])  # exiftool's and Exif's own table of turns
             self.assertEqual((page.value(256), page.value(257)), (70, 53))
+        self.put("in.tif", self.page(70, 53, jpeg))
+        self.write("in.tfw", b"2\n0\n0\n-3\n100\n0.5\n")  # the pixels stay where they are
+        self.fails(1, "--jpeg", "tag", "--rotate", "90", "--geo", "rewrite", "--overwrite", "-o", "out.tif", "in.tif", says=("in.tfw", "cannot follow", "another --jpeg"))
 
     @needs("vips", "tiffcp")
     def test_tiles_come_back(self):
