@@ -429,16 +429,21 @@ static gboolean start_again(Job *job, Options *options, GError **error) {
     job->options = options;
     g_clear_pointer(&job->turned, turned_free);
     job->reader->format->close(job->reader);
-    rewind(job->input);
+    job->reader = NULL;
+    budget_give(job->options->budget, job->memory); /* who waits for it may hold what opening waits for */
+    job->memory = 0;
+    if (fseeko(job->input, 0, SEEK_SET))
+        return system_fault(error, "read it", errno);
     job->reader = input_file_reader(&job->input, job->task->input, options, error);
     if (!job->reader)
         return FALSE;
     job->reader->cancel = job->cancel;
-    rewind(job->output.file);
-    if (ftruncate(fileno(job->output.file), 0))
+    /* What is buffered goes first, or it would lie in the emptied file. */
+    if (fseeko(job->output.file, 0, SEEK_SET) || ftruncate(fileno(job->output.file), 0))
         return system_fault(error, "write the output", errno);
     const Format *format = job->reader->format;
-    return !format->decide || format->decide(job->reader, job->turn, job->tag_used, error);
+    return (!format->decide || format->decide(job->reader, job->turn, job->tag_used, error)) &&
+           take_memory(job, error);
 }
 
 static gboolean write_output(Job *job, Options *options, GError **error) {

@@ -81,9 +81,9 @@ static TtStatus choose_store(Turned *t, TtFrameOptions *options) {
     const TtImage *shape = &t->reader->shape;
     options->store = TT_STORE_MEMORY;
     TtStatus status = tt_frame_new(shape, t->turn, options, &t->frame);
+    g_clear_pointer(&t->why, g_free); /* of an earlier page */
     if (status != TT_ERROR_MEMORY)
         return status;
-    g_free(t->why);
     t->why = g_strdup(tt_last_error());
     const char *backend = options->backend;
     options->store = TT_STORE_DEVICE;
@@ -201,7 +201,8 @@ char *turned_way(const Turned *t) {
                                                : "this turn keeps the order of its rows");
 }
 
-gboolean turned_was_let_down(const Turned *t) {
+gboolean turned_was_let_down(Turned *t) {
+    beside_wait(&t->moving);
     return t->let_down;
 }
 

@@ -34,7 +34,7 @@ gboolean turned_next(Turned *turned, TtImage *band, GError **error);
 gboolean turned_rewind(Turned *turned);
 
 /* Whether it failed for a GPU that nobody asked for: without that it may go well. */
-gboolean turned_was_let_down(const Turned *turned);
+gboolean turned_was_let_down(Turned *turned);
 
 /* Adds the seconds that were spent on reading rows and on turning them, so far, to both. */
 void turned_seconds(const Turned *turned, double *reading, double *turning);

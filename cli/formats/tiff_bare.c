@@ -20,7 +20,7 @@ gboolean tiff_is_bare(const TiffPicture *p) {
 }
 
 static gboolean out_of_memory(gsize bytes, GError **error) {
-    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not",
+    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not: free some",
                  (double)bytes / 1e6);
 }
 
@@ -113,9 +113,9 @@ typedef struct {
 static guint64 take_room(TiffSink *sink, guint64 bytes) {
     if (!sink->memory)
         return tiff_output_take(sink->output, bytes);
-    gsize at = sink->memory->len + sink->memory->len % 2;
+    gsize end = sink->memory->len, at = end + end % 2;
     g_byte_array_set_size(sink->memory, (guint)(at + bytes));
-    memset(sink->memory->data + at, 0, bytes);
+    memset(sink->memory->data + end, 0, at + bytes - end);
     return at;
 }
 

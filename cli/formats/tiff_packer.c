@@ -11,6 +11,8 @@
 #include "tiff_predictor.h"
 #include "tiff_tag.h"
 
+enum { HEAD = 2, SUM = 4 /* of zlib's frame */ };
+
 struct TiffPacker {
     const TiffFile *file;
     Packer *packer;
@@ -69,7 +71,6 @@ static DeflateWay choose_way(Packer *p, const guint8 *data, gsize size, guint8 *
 }
 
 static gsize pack_deflate(TiffPacker *p, const guint8 *data, gsize size, guint8 *to) {
-    enum { HEAD = 2, SUM = 4 };
     if (!p->packer)
         p->packer = packer_new();
     memcpy(to, "\x78\x9c", HEAD);
@@ -87,7 +88,7 @@ static gsize pack_deflate(TiffPacker *p, const guint8 *data, gsize size, guint8 
 
 gboolean tiff_packer_pack(TiffPacker *p, const TiffPicture *picture, guint8 *data, gsize rows,
                           GByteArray *to) {
-    gsize size = rows * tiff_block_row(picture), room = MAX(packer_bound(size), tiff_lzw_bound(size));
+    gsize size = rows * tiff_block_row(picture), room = MAX(HEAD + packer_bound(size) + SUM, tiff_lzw_bound(size));
     guint start = to->len;
     tiff_predict(p->file, picture, data, rows, spare_row(p, picture));
     g_byte_array_set_size(to, start + (guint)room);

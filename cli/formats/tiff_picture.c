@@ -222,6 +222,8 @@ const char *tiff_picture_refusal(const TiffPicture *p) {
         (p->units_across * p->units_down > 1 && p->bits != 8))
         return "has colour at a lower resolution, of which the last pixels have none of their own: convert "
                "it first";
+    if (p->tiled && p->block_width % p->units_across)
+        return "has tiles whose width is no multiple of that of a unit of its colour: convert it first";
     if (p->sparse && (p->odd_empty || p->units_across * p->units_down > 1 || p->compression == PACKED_JPEG))
         return "has blocks that are left out since they are empty, of a kind that is not filled: convert it "
                "with "

@@ -182,8 +182,9 @@ static guint8 *packed_place(const Sweep *s, TtRect rect, gsize *pitch) {
 }
 
 /* Whether a block need not be unpacked as a whole. */
-static gboolean comes_in_rows(const TiffPicture *p, gsize bytes) {
-    return !p->tiled && bytes > LARGE && p->units_across * p->units_down == 1;
+static gboolean comes_in_rows(const TiffPicture *p, gsize block) {
+    return !p->tiled && tiff_block_bytes(p, block) > LARGE && p->units_across * p->units_down == 1 &&
+           !tiff_block_is_missing(p, block);
 }
 
 static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error) {
@@ -206,7 +207,7 @@ static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
     gsize block = piece_block(s, line, k), bytes = tiff_block_bytes(s->from, block);
     if (s->packed)
         return unpack_packed(s, block, rect, error);
-    if (comes_in_rows(s->from, bytes) && !tiff_block_is_missing(s->from, block))
+    if (comes_in_rows(s->from, block))
         return tiff_decode_rows(s->turner->decoders, s->from, block, land_rows, &(Strip){s, rect}, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
@@ -547,7 +548,7 @@ static gboolean add_rows(gpointer user, guint8 *rows, gsize first, gsize n, GErr
 
 static gboolean sum_block(const Sweep *s, gsize block, Check *check, GError **error) {
     gsize bytes = tiff_block_bytes(s->from, block);
-    if (comes_in_rows(s->from, bytes))
+    if (comes_in_rows(s->from, block))
         return tiff_decode_rows(s->turner->decoders, s->from, block, add_rows, check, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
