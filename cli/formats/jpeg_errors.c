@@ -51,9 +51,11 @@ gboolean jpeg_errors_fault(JpegErrors *errors, GError **error) {
     struct jpeg_common_struct library = {.err = &errors->manager};
     switch (errors->manager.msg_code) {
     case JTRC_SOS:
-        return fault(error, STATUS_FAILED,
-                     "has more than %d scans, as no encoder writes: it is damaged or made to exhaust time",
-                     MOST_SCANS);
+        return fault(
+            error, STATUS_FAILED,
+            "has more than %d scans, as no encoder writes, so it is damaged or made to exhaust time: "
+            "restore it from a copy",
+            MOST_SCANS);
     case JERR_FILE_WRITE:
         return system_fault(error, "write the output", errors->system_error);
     case JERR_OUT_OF_MEMORY:

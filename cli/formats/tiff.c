@@ -291,12 +291,12 @@ static gboolean check_jpeg(const TiffReader *r, Page *page, GError **error) {
                                               (double)page->memory / 1e6);
 }
 
-/* A tile is unpacked as a whole, and strips and tiles are packed so. */
+/* Tiles are unpacked as a whole, and so are strips that do not come in rows; what is packed is one, too. */
 static gboolean check_blocks(const TiffReader *r, const Page *page, GError **error) {
     if (!page->has_pixels || page->turn == TT_NONE || page->from.compression == PACKED_NONE || is_jpeg(page))
         return TRUE;
-    TiffPicture to = tiff_picture_turned(&page->from, page->turn);
-    gsize bytes = MAX(tiff_block_bytes(&to, 0), page->from.tiled ? tiff_block_bytes(&page->from, 0) : 0);
+    TiffPicture to = tiff_picture_turned(&page->from, page->turn, r->memory);
+    gsize bytes = MAX(tiff_block_bytes(&to, 0), tiff_block_in_memory(&page->from));
     tiff_picture_clear(&to);
     return bytes <= r->memory ||
            fault(error, STATUS_FAILED,
@@ -434,7 +434,7 @@ static TiffTurner turner_of(const TiffReader *r, Cores *cores) {
 
 static gboolean turn_pixels(TiffReader *r, Page *page, Cores *cores, TiffSink *sink, GError **error) {
     TiffTurner turner = turner_of(r, cores);
-    page->to = tiff_picture_turned(&page->from, page->turn);
+    page->to = tiff_picture_turned(&page->from, page->turn, r->memory);
     if (page->turn == TT_NONE)
         return tiff_copy_pixels(&turner, &page->from, &page->to, sink, error);
     if (is_jpeg(page))

@@ -311,7 +311,8 @@ static void add_blocks(const TiffFile *file, const TiffDirectory *d, const TiffE
     if (to->tiled || (!rows && to->down == 1))
         return;
     guint64 n = rows ? tiff_directory_number(file, d, TAG_ROWS_PER_STRIP, 0) : 0;
-    if (!rows || (n && n < G_MAXUINT32 && (n <= from->height || tt_swaps_axes(how->turn))))
+    if (!rows || to->down > from->down ||
+        (n && n < G_MAXUINT32 && (n <= from->height || tt_swaps_axes(how->turn))))
         n = to->block_height;
     guint rows_type = rows && rows->type == TYPE_SHORT && n <= G_MAXUINT16 ? TYPE_SHORT : TYPE_LONG;
     tiff_add_entry(entries, TAG_ROWS_PER_STRIP, rows_type, 1, tiff_values(&output->file, rows_type, &n, 1));

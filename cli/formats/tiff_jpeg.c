@@ -230,7 +230,7 @@ static gboolean is_whole(const TiffPicture *p, gsize unit_width, gsize unit_heig
 static gboolean check_units(const Job *job, GError **error) {
     const TiffPicture *p = job->from;
     const JpegSteps *s = &job->steps;
-    TiffPicture to = tiff_picture_turned(p, job->turn);
+    TiffPicture to = tiff_picture_turned(p, job->turn, G_MAXSIZE);
     gboolean whole = is_whole(p, job->unit_width, job->unit_height) &&
                      is_whole(&to, s->swap ? job->unit_height : job->unit_width,
                               s->swap ? job->unit_width : job->unit_height);

@@ -88,7 +88,8 @@ static gsize pack_deflate(TiffPacker *p, const guint8 *data, gsize size, guint8 
 
 gboolean tiff_packer_pack(TiffPacker *p, const TiffPicture *picture, guint8 *data, gsize rows,
                           GByteArray *to) {
-    gsize size = rows * tiff_block_row(picture), room = MAX(HEAD + packer_bound(size) + SUM, tiff_lzw_bound(size));
+    gsize size = rows * tiff_block_row(picture),
+          room = MAX(HEAD + packer_bound(size) + SUM, tiff_lzw_bound(size));
     guint start = to->len;
     tiff_predict(p->file, picture, data, rows, spare_row(p, picture));
     g_byte_array_set_size(to, start + (guint)room);

@@ -9,6 +9,8 @@
 #include "../fault.h"
 #include "tiff_tag.h"
 
+enum { CUTS = 8 /* of the memory that a strip is too large for */ };
+
 enum { YCBCR = 6, CFA = 32803, LINEAR_RAW = 34892, LOG_L = 32844, LOG_LUV = 32845 };
 
 gboolean tiff_is_picture(const TiffDirectory *d) {
@@ -282,7 +284,17 @@ static gsize turned_rows(const TiffPicture *p, const TiffPicture *turned) {
     return MIN(MAX(rows, 1) * turned->units_down, turned->height);
 }
 
-TiffPicture tiff_picture_turned(const TiffPicture *p, TtOrientation turn) {
+/* A strip is packed as a whole, so one that is too large for that is cut. */
+static void cut_strips(TiffPicture *p, gsize most) {
+    if (p->tiled || p->compression == PACKED_NONE || p->compression == PACKED_JPEG ||
+        tiff_block_bytes(p, 0) <= most)
+        return;
+    p->block_height = MAX(most / CUTS / tiff_block_row(p), 1) * p->units_down;
+    p->down = (p->height - 1) / p->block_height + 1;
+    p->blocks = p->down * p->planes;
+}
+
+TiffPicture tiff_picture_turned(const TiffPicture *p, TtOrientation turn, gsize most) {
     TiffPicture t = *p;
     if (tt_swaps_axes(turn)) {
         t.width = p->height;
@@ -295,6 +307,8 @@ TiffPicture tiff_picture_turned(const TiffPicture *p, TtOrientation turn) {
         t.down = (t.height - 1) / t.block_height + 1;
         t.blocks = t.across * t.down * t.planes;
     }
+    if (turn != TT_NONE)
+        cut_strips(&t, most);
     t.starts = g_new0(guint64, t.blocks);
     t.lengths = g_new0(guint64, t.blocks);
     return t;

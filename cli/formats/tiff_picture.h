@@ -38,8 +38,9 @@ void tiff_picture_clear(TiffPicture *picture);
 /* Why it cannot be decoded and encoded again without loss, as "is ... : remedy"; NULL if it can. */
 const char *tiff_picture_refusal(const TiffPicture *picture);
 
-/* The turned picture, whose blocks are not placed yet. */
-TiffPicture tiff_picture_turned(const TiffPicture *picture, TtOrientation turn);
+/* The turned picture, whose blocks are not placed yet. Compressed strips of more than so many bytes become
+ * several. */
+TiffPicture tiff_picture_turned(const TiffPicture *picture, TtOrientation turn, gsize most);
 
 /* Sizes in steps, which are pixels but where several share their colour. */
 gsize tiff_steps_across(const TiffPicture *picture, gsize pixels);

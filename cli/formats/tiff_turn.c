@@ -92,7 +92,7 @@ static void plan(Sweep *s, gsize memory) {
 gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory, const Options *options) {
     if (tiff_is_bare(from))
         return tiff_bare_memory(from, turn, options);
-    TiffPicture to = tiff_picture_turned(from, turn);
+    TiffPicture to = tiff_picture_turned(from, turn, memory);
     Sweep s = {.from = from, .to = &to, .turn = turn};
     plan(&s, memory);
     tiff_picture_clear(&to);
@@ -185,6 +185,13 @@ static guint8 *packed_place(const Sweep *s, TtRect rect, gsize *pitch) {
 static gboolean comes_in_rows(const TiffPicture *p, gsize block) {
     return !p->tiled && tiff_block_bytes(p, block) > LARGE && p->units_across * p->units_down == 1 &&
            !tiff_block_is_missing(p, block);
+}
+
+gsize tiff_block_in_memory(const TiffPicture *from) {
+    gsize least = 0; /* the first whose rows would not do */
+    while (least < from->blocks && comes_in_rows(from, least))
+        least++;
+    return least < from->blocks ? tiff_block_bytes(from, least) : 0;
 }
 
 static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error) {

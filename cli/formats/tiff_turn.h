@@ -27,6 +27,9 @@ typedef struct {
 /* The bytes that the turn of a picture will hold. */
 gsize tiff_turn_memory(const TiffPicture *from, TtOrientation turn, gsize memory, const Options *options);
 
+/* The bytes of memory that a block takes to be unpacked, at most; 0 if it comes in rows. */
+gsize tiff_block_in_memory(const TiffPicture *from);
+
 /* Turns all pixels and places the blocks of `to`, which tiff_picture_turned() made. sums, if it is not NULL,
  * gets the CRC of what each block has to unpack to. *way, likewise, is how it was done, to be freed. */
 gboolean tiff_turn_pixels(const TiffTurner *turner, const TiffPicture *from, TiffPicture *to,

@@ -362,10 +362,10 @@ static gboolean check_exif(VipsImage *image, GError **error) {
     gsize first = tiff_block_number(&t, 4, 4), entry = tiff_block_find(&t, first, NESTED);
     guint32 nested = entry ? tiff_block_number(&t, tiff_block_value(&t, entry), 2) : 0;
     return MAX(tiff_block_number(&t, first, 2), nested) <= MOST_ENTRIES ||
-           fault(
-               error, STATUS_FAILED,
-               "has EXIF of more than %d entries, as no camera writes: it is damaged or made to exhaust time",
-               MOST_ENTRIES);
+           fault(error, STATUS_FAILED,
+                 "has EXIF of more than %d entries, as no camera writes, so it is damaged or made to exhaust "
+                 "time: restore it from a copy",
+                 MOST_ENTRIES);
 }
 
 gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsImage *image, gboolean strip,
