@@ -189,6 +189,62 @@ class Pixels(TiffTest):
         self.put("in.tif", page)
         self.fails(1, "--rotate", "90", "-o", "new.tif", "in.tif", says=("gdal_translate",))
 
+    def large(self, width, height, rows, missing=()):
+        """Deflated strips of more than 16 MB, whose pixels are returned too."""
+        data = bytearray(bytes(i * i % 251 for i in range(9973)) * (width * height // 9973 + 1))[:width * height]
+        blocks = []
+        for i, at in enumerate(range(0, len(data), width * rows)):
+            if i in missing:
+                data[at:at + width * rows] = bytes(len(data[at:at + width * rows]))
+            blocks.append(None if i in missing else zlib.compress(data[at:at + width * rows], 1))
+        tags = {256: (LONG, [width]), 257: (LONG, [height]), 258: (SHORT, [8]), 259: (SHORT, [8]), 262: (SHORT, [1]), 277: (SHORT, [1]), 278: (LONG, [rows]),
+                42112: (TEXT, b"<GDALMetadata/>\0")}
+        self.put("in.tif", Page(tags, blocks))
+        return bytes(data)
+
+    def test_large_strips_that_are_left_out(self):
+        """Reading back finds them as they are."""
+        data, width = self.large(4100, 12600, 4200, missing=(1,)), 4100
+        self.succeeds("--flip", "vertical", "--in-place", "in.tif")
+        page, = self.get("in.tif")
+        self.assertEqual([bool(block) for block in page.blocks], [True, False, True])
+        found = [zlib.decompress(block) if block else bytes(width * 4200) for block in page.blocks]
+        self.assertTrue(b"".join(found) == b"".join(data[y * width:(y + 1) * width] for y in reversed(range(12600))))
+
+    def test_a_strip_larger_than_the_memory(self):
+        """Its rows wait in a file, and its copy is cut into strips that there is memory for."""
+        width, height = 5000, 4000
+        data = self.large(width, height, height)
+        wanted = {"rot90": b"".join(data[x::width][::-1] for x in range(width)), "flipv": b"".join(data[y * width:(y + 1) * width] for y in reversed(range(height)))}
+        for orientation, pixels in wanted.items():
+            page, = self.turned(orientation, "in.tif", "--memory-limit", "8M")
+            strips = [zlib.decompress(block) for block in page.blocks]
+            self.assertTrue(b"".join(strips) == pixels, orientation)
+            self.assertLessEqual(max(map(len, strips)), 8 << 20)
+            self.assertEqual(len(strips[0]), page.value(278) * page.value(256))
+            page, = self.turned(orientation)
+            self.assertEqual(len(page.blocks), 1)
+
+    def test_tiles_across_a_unit_of_colour(self):
+        tags = {256: (LONG, [120]), 257: (LONG, [16]), 258: (SHORT, [8] * 3), 259: (SHORT, [1]), 262: (SHORT, [6]), 277: (SHORT, [3]), 284: (SHORT, [1]), 530: (SHORT, [4, 1])}
+        for wide, good in ((10, False), (8, True)):
+            blocks = [bytes([i]) * (-(-wide // 4) * 6 * 16) for i in range(120 // wide)]
+            self.put("in.tif", Page({**tags, 322: (SHORT, [wide]), 323: (SHORT, [16])}, blocks))
+            if good:
+                self.succeeds("--rotate", "90", "-o", "out.tif", "in.tif")
+            else:
+                self.fails(1, "--rotate", "90", "-o", "out.tif", "in.tif", says=("multiple", "convert it first"))
+
+    def test_bytes_between_planes(self):
+        """Small pages are turned beside each other, into memory; nothing of it gets into the file."""
+        page = picture(samples(5, 3, 3, 8), 8, planar=True)
+        self.put("in.tif", page, page)
+        copies = []
+        for perturb in ("77", "99"):
+            self.succeeds("--rotate", "90", "--overwrite", "-o", "out.tif", "in.tif", env={**os.environ, "MALLOC_PERTURB_": perturb})
+            copies.append(self.read("out.tif"))
+        self.assertEqual(*copies)
+
     def test_strips_stay_about_as_large(self):
         self.put("in.tif", picture(samples(400, 100, 1, 8), 8, strip=4))
         page, = self.turned("rot90")

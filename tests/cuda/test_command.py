@@ -81,6 +81,23 @@ class Choice(CommandTest):
         self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
         self.assertNotIn("out.ppm", os.listdir(self.folder))
 
+    def test_it_fails_of_several_files_of_libvips(self):
+        """Which go through it one by one: who is turned once more waits for that, and holds no memory that others wait for."""
+        names = [f"in{i}.hdr" for i in range(6)]
+        for i, name in enumerate(names):
+            self.write(name, b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 300 +X 400\n" + bytes((j * 7 + i) % 127 + 128 for j in range(400 * 300 * 4)))
+        wanted, out = os.path.join(self.folder, "wanted"), os.path.join(self.folder, "turned")
+        for folder in (wanted, out):
+            os.mkdir(folder)
+        if b"is no image that this build reads" in self.run_command("--rotate", "90", "-d", wanted, names[0]).stderr:
+            self.skipTest("SKIPPED: a build without libvips")
+        self.succeeds("-q", "--rotate", "90", "--backend", "c", "--overwrite", "-d", wanted, *names)
+        os.environ["TT_FAKE_CUDA"] = "copy=1"
+        result = self.run_command("-q", "--rotate", "90", *LITTLE, "-j", "2", "-d", out, *names)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for name in names:
+            self.assertEqual(self.read(f"turned/{name}"), self.read(f"wanted/{name}"), name)
+
     def test_its_rows_keep_their_order(self):
         result = self.run_command("-v", "--flip", "horizontal", "-o", "out.png", *LITTLE, "in.png")
         self.assertEqual(result.returncode, 0)
