@@ -54,6 +54,7 @@ typedef struct {
     GPtrArray *pages;
     GHashTable *seen; /* offsets of directories */
     guint64 blocks;   /* of all pages */
+    gint unread;      /* of the file */
     TiffDecoders *decoders;
     gsize memory;
     GString *loss;
@@ -207,18 +208,27 @@ static const Page *first_picture(const TiffReader *r) {
     return NULL;
 }
 
+static gboolean open_pages(TiffReader *r, int fd, GError **error) {
+    if (!tiff_file_open(&r->file, fd, error))
+        return FALSE;
+    r->file.unread = &r->unread;
+    gboolean good = read_pages(r, error);
+    if (good)
+        read_orientations(r);
+    return tiff_file_was_read(&r->file, good, error);
+}
+
 static Reader *open_tiff(const Format *self, FILE *file, const char *path, const Options *options,
                          GError **error) {
     heap_keep();
     TiffReader *r = new_reader(self, path, options);
-    if (!tiff_file_open(&r->file, fileno(file), error) || !read_pages(r, error)) {
+    if (!open_pages(r, fileno(file), error)) {
         close_tiff(&r->reader);
         return NULL;
     }
     const TiffPicture *first = &first_picture(r)->from;
     r->reader.shape = tt_image(NULL, 0, first->width, first->height, 1, 8);
     r->reader.pages = r->pages->len;
-    read_orientations(r);
     r->decoders = tiff_decoders_new(&r->file, MAX(r->memory, 1 << 28));
     return &r->reader;
 }
@@ -395,6 +405,16 @@ static gsize memory_of_small(const TiffReader *r) {
     return (gsize)most;
 }
 
+static gboolean check_pages(const TiffReader *r, GError **error) {
+    for (guint i = 0; i < r->pages->len; i++)
+        if (!check_page(r, r->pages->pdata[i], error)) {
+            if (r->pages->len > 1)
+                g_prefix_error(error, "page %u: ", i + 1);
+            return FALSE;
+        }
+    return TRUE;
+}
+
 static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     Sum sum = {0};
@@ -403,12 +423,8 @@ static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GE
     for (guint i = 0; i < r->pages->len; i++)
         decide_page(r, r->pages->pdata[i], &sum);
     reader->first_differs = first_picture(r)->turn != turn;
-    for (guint i = 0; i < r->pages->len; i++)
-        if (!check_page(r, r->pages->pdata[i], error)) {
-            if (r->pages->len > 1)
-                g_prefix_error(error, "page %u: ", i + 1);
-            return FALSE;
-        }
+    if (!tiff_file_was_read(&r->file, check_pages(r, error), error))
+        return FALSE;
     for (guint i = 0; i < r->pages->len; i++)
         sum.memory = MAX(sum.memory, ((Page *)r->pages->pdata[i])->memory);
     reader->own_memory = MAX(sum.memory, memory_of_small(r));
@@ -572,7 +588,7 @@ static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *canc
             g_prefix_error(error, "page %u: ", i + 1);
     }
     r->written = output.written;
-    return good;
+    return *cancel ? good : tiff_file_was_read(&r->file, good, error);
 }
 
 /* ---- Reading back, and checking ----------------------------------------------------------------------- */
@@ -630,14 +646,16 @@ static gboolean verify_page(const TiffReader *r, const Page *page, const TiffFil
 static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     TiffFile copy;
+    gint unread = 0;
     if (!tiff_file_open(&copy, fileno(output), error) || !verify_bytes(r, &copy, error))
         return FALSE;
+    copy.unread = &unread;
     TiffDecoders *decoders = tiff_decoders_new(&copy, MAX(r->memory, 1 << 28));
     gboolean good = TRUE;
     for (guint i = 0; good && i < r->pages->len; i++)
         good = verify_page(r, r->pages->pdata[i], &copy, decoders, error);
     tiff_decoders_free(decoders);
-    return good;
+    return tiff_file_was_read(&copy, good, error);
 }
 
 static gboolean check_pixels_of(const TiffReader *r, const Page *page, GError **error) {

@@ -17,10 +17,27 @@ static gboolean cut_short(GError **error) {
     return fault(error, STATUS_FAILED, "is cut short or damaged: restore it from a copy");
 }
 
+/* Who asks for no error does without the value, as if the file had none. */
+static gboolean refused(const TiffFile *file, int number, GError **error) {
+    if (!error && file->unread)
+        g_atomic_int_set(file->unread, number);
+    return FALSE;
+}
+
 gboolean tiff_file_read(const TiffFile *file, guint64 at, gpointer to, gsize n, GError **error) {
     if (at > file->size || n > file->size - at)
         return cut_short(error);
-    return bare_bytes_read(file->fd, to, n, (off_t)at, error);
+    errno = 0;
+    return bare_bytes_read(file->fd, to, n, (off_t)at, error) ||
+           refused(file, errno ? errno : EIO /* became shorter */, error);
+}
+
+gboolean tiff_file_was_read(const TiffFile *file, gboolean good, GError **error) {
+    int number = g_atomic_int_get(file->unread);
+    if (!number)
+        return good;
+    g_clear_error(error);
+    return system_fault(error, "read all of it", number);
 }
 
 guint64 tiff_number(const TiffFile *file, const guint8 *data, gsize n) {
@@ -121,6 +138,7 @@ guint8 *tiff_entry_data(const TiffFile *file, const TiffEntry *entry, GError **e
     if (!data) {
         fault(error, STATUS_FAILED, "needs %.1f MB of memory for a tag, which the system has not: free some",
               (double)size / 1e6);
+        refused(file, ENOMEM, error);
         return NULL;
     }
     data[size] = 0;
@@ -141,8 +159,10 @@ guint64 *tiff_entry_numbers(const TiffFile *file, const TiffEntry *entry, GError
         return NULL;
     }
     guint8 *data = tiff_entry_data(file, entry, error);
-    if (data && !(numbers = g_try_new(guint64, entry->count + 1)))
+    if (data && !(numbers = g_try_new(guint64, entry->count + 1))) {
         fault(error, STATUS_FAILED, "needs more memory for its tags than the system has: free some");
+        refused(file, ENOMEM, error);
+    }
     for (guint64 i = 0; numbers && i < entry->count; i++)
         numbers[i] = tiff_number(file, data + i * bytes, bytes);
     g_free(data);

@@ -14,6 +14,7 @@ typedef struct {
     guint64 size;
     gboolean big_endian, big; /* BigTIFF */
     guint64 first;            /* where the first directory is */
+    gint *unread; /* if not NULL: gets the system's error of what was read with an error of NULL */
 } TiffFile;
 
 typedef struct {
@@ -34,6 +35,10 @@ gboolean tiff_file_open(TiffFile *file, int fd, GError **error);
 
 /* n bytes at an offset; FALSE if the file ends before. */
 gboolean tiff_file_read(const TiffFile *file, guint64 at, gpointer to, gsize n, GError **error);
+
+/* good, unless the system refused what was asked for with an error of NULL: what is taken for not being there
+ * may be, and an error that came of it is replaced. */
+gboolean tiff_file_was_read(const TiffFile *file, gboolean good, GError **error);
 
 /* A number of n bytes in the file's order. */
 guint64 tiff_number(const TiffFile *file, const guint8 *data, gsize n);
