@@ -8,7 +8,7 @@ import unittest
 
 class FolderTest(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="imgtranspose-test-")
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="imgtranspose-test-"))  # as the command names it
         self.addCleanup(shutil.rmtree, self.folder)
 
     def path(self, name):

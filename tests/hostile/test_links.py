@@ -40,9 +40,11 @@ class Links(HostileTest):
         """A run whose plan is made before the change, and whose files are opened after it. `pipe` is its first input."""
         os.mkfifo(self.path("pipe"))
         run = subprocess.Popen([COMMAND, *TURN, *arguments], cwd=self.folder, stderr=subprocess.PIPE)
+        end = time.monotonic() + 60
         try:
             while not self.has_open(run, "pipe"):
                 self.assertIsNone(run.poll(), "it did not wait")
+                self.assertLess(time.monotonic(), end, "it did not open its input")
                 time.sleep(0.01)
             change()
             with open(self.path("pipe"), "wb", buffering=0) as pipe:
