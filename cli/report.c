@@ -23,47 +23,54 @@ struct Report {
 };
 
 /* A run that was killed, or a full disk, can leave half a line. */
-static gboolean ends_in_half_a_line(int fd) {
-    struct stat info;
+static gboolean ends_in_half_a_line(int fd, const struct stat *info) {
     char last;
-    return !fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_size &&
-           pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n';
+    if (!S_ISREG(info->st_mode) || !info->st_size)
+        return FALSE;
+    ssize_t n = pread(fd, &last, 1, info->st_size - 1);
+    return n < 0 ? errno != EBADF /* it is for writing only */ : n && last != '\n';
 }
 
 /* Lines are appended to nothing else: a name given by mistake may be that of a picture. */
-static gboolean may_be_report(int fd) {
-    struct stat info;
+static gboolean may_be_report(int fd, const struct stat *info) {
     char first;
-    return fstat(fd, &info) || !S_ISREG(info.st_mode) || !info.st_size ||
+    return !S_ISREG(info->st_mode) || !info->st_size ||
            (pread(fd, &first, 1, 0) == 1 && (first == '{' || first == '\n'));
 }
 
-static int open_to_append(const char *path, GError **error) {
+static int open_to_append(const char *path, struct stat *info, GError **error) {
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 && (errno == ENXIO || errno == EACCES || errno == EINVAL || errno == ESPIPE)) /* write only */
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         named_fault(error, STATUS_USAGE, "write the report", path, errno);
-    } else if (!may_be_report(fd)) {
+    else if (fstat(fd, info))
+        named_fault(error, STATUS_USAGE, "examine the report", path, errno);
+    else if (!may_be_report(fd, info))
         fault(error, STATUS_USAGE, "%s holds something else than a report: name another file for --report",
               path);
+    else
+        return fd;
+    if (fd >= 0)
         close(fd);
-        fd = -1;
-    }
-    return fd;
+    return -1;
 }
 
 Report *report_begin(const char *path, GError **error) {
     gboolean to_stdout = !strcmp(path, "-");
-    struct stat info;
-    int fd = to_stdout ? STDOUT_FILENO : open_to_append(path, error);
+    struct stat info = {0};
+    int fd = to_stdout ? STDOUT_FILENO : open_to_append(path, &info, error);
     if (fd < 0)
         return NULL;
+    if (to_stdout && fstat(fd, &info)) {
+        named_fault(error, STATUS_USAGE, "examine the report", "on stdout", errno);
+        return NULL;
+    }
     Report *report = g_new0(Report, 1);
     report->path = g_strdup(path);
     report->fd = fd;
-    report->is_file = !fstat(fd, &info) && S_ISREG(info.st_mode);
-    report->torn = ends_in_half_a_line(fd);
+    report->is_file = S_ISREG(info.st_mode);
+    report->torn = ends_in_half_a_line(fd, &info);
     g_mutex_init(&report->lock);
     if (to_stdout || !report->is_file)
         return report;
