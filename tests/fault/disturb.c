@@ -36,6 +36,13 @@
 #define RESULT(c)      ((c)->uc_mcontext.regs[0])
 #endif
 
+#ifndef SYS_newfstatat /* where the kernel has fstatat64, or statx alone */
+#define SYS_newfstatat -1
+#endif
+#ifndef SYS_fstat
+#define SYS_fstat -1
+#endif
+
 static const struct {
     const char *name;
     int numbers[3]; /* of the system calls; -1: none */
