@@ -132,18 +132,34 @@ WRAP(char *, strdup, const char *text) {
     return error ? failed(error), NULL : counted(__real_strdup(text));
 }
 
-int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int __wrap_asprintf(char **text, const char *format, ...) {
-    va_list args;
-    int error = fault_of(MEMORY);
-    if (error)
-        return failed(error);
-    va_start(args, format);
-    int length = vasprintf(text, format, args);
-    va_end(args);
+static int print(char **text, const char *format, va_list args) {
+    int error = fault_of(MEMORY), length = error ? failed(error) : vasprintf(text, format, args);
     left += length >= 0;
     return length;
 }
+
+int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = print(text, format, args);
+    va_end(args);
+    return length;
+}
+
+/* asprintf() as the headers have it where sources are fortified. */
+#ifdef __GLIBC__
+int __wrap___asprintf_chk(char **text, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int __wrap___asprintf_chk(char **text, int flag, const char *format, ...) {
+    va_list args;
+    (void)flag;
+    va_start(args, format);
+    int length = print(text, format, args);
+    va_end(args);
+    return length;
+}
+#endif
 
 WRAP(void, free, void *memory) {
     left -= memory != NULL;
