@@ -13,6 +13,7 @@ import tempfile
 from folder import FolderTest
 
 COMMAND = os.path.abspath(sys.argv[1])
+VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
 ARGUMENTS = {"none": ["--auto-orient"], "fliph": ["--flip", "horizontal"], "rot180": ["--rotate", "180"],
              "flipv": ["--flip", "vertical"], "transpose": ["--transpose"], "rot90": ["--rotate", "90"],
              "transverse": ["--transverse"], "rot270": ["--rotate", "270"]}
@@ -56,6 +57,11 @@ class CommandTest(FolderTest):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.has_no_report)
+
+    def needs(self, part):
+        """As --version names it."""
+        if part not in VERSION:
+            self.skipTest(f"the command has no {part}")
 
     def terminal(self):
         """Both ends of a new one, where there can be any."""

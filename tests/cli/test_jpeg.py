@@ -12,9 +12,8 @@ import sys
 import unittest
 
 import pngs
-from command import ARGUMENTS, COMMAND, CommandTest, turn
+from command import ARGUMENTS, VERSION, CommandTest, turn
 
-VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
 JPEGTRAN = {"fliph": ["-flip", "horizontal"], "rot180": ["-rotate", "180"], "flipv": ["-flip", "vertical"], "transpose": ["-transpose"],
             "rot90": ["-rotate", "90"], "transverse": ["-transverse"], "rot270": ["-rotate", "270"]}
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does

@@ -15,10 +15,9 @@ import unittest
 import zlib
 
 import tiffs
-from command import ARGUMENTS, COMMAND, CommandTest, turn
+from command import ARGUMENTS, VERSION, CommandTest, turn
 from tiffs import IFD, LONG, RATIONAL, SHORT, Page, picture
 
-VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
 SWAPS = ("transpose", "rot90", "transverse", "rot270")
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1, as the tag does
 TEXT, UNDEFINED, DOUBLE = 2, 7, 12

@@ -12,12 +12,11 @@ import unittest
 import zlib
 
 import pngs
-from command import ARGUMENTS, COMMAND, CommandTest, turn
+from command import ARGUMENTS, VERSION, CommandTest, turn
 from libvips import Library
 
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does
 INVERSE = {"rot90": "rot270", "rot270": "rot90"}
-VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
 XMP_KEY, XMP_NAME = b"XML:com.adobe.xmp\0\0\0\0\0", b"http://ns.adobe.com/xap/1.0/\0"
 
 

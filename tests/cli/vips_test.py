@@ -13,13 +13,12 @@ import unittest
 import zlib
 
 import pngs
-from command import ARGUMENTS, COMMAND, CommandTest
+from command import ARGUMENTS, VERSION, CommandTest
 from libvips import Library
 
 # The libraries that libvips opens leak, and the search for leaks is lost among its threads.
 os.environ["ASAN_OPTIONS"] += ":detect_leaks=0"
 ORIENTATIONS = list(ARGUMENTS)  # numbered from 1 as EXIF does
-VERSION = subprocess.run([COMMAND, "-v", "--version"], capture_output=True, text=True).stdout
 FORMATS = re.search(r"libvips [0-9.]+ \((.*)\)", VERSION)
 
 

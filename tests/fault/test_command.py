@@ -13,6 +13,7 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -91,7 +92,24 @@ def tiff():
     return tiffs.write([tiffs.picture(rows, 8, strip=8, deflate=True)])
 
 
+def unfiltered(stream, row, pixel):
+    """Rows of an inflated PNG, by the five filters of its specification."""
+    found, above = [], bytes(row)
+    for at in range(0, len(stream), row + 1):
+        kind, line = stream[at], bytearray(stream[at + 1:at + 1 + row])
+        for i in range(row):
+            left, corner = (line[i - pixel], above[i - pixel]) if i >= pixel else (0, 0)
+            near = left + above[i] - corner
+            paeth = min((abs(near - left), 0, left), (abs(near - above[i]), 1, above[i]), (abs(near - corner), 2, corner))[2]
+            line[i] = line[i] + (0, left, above[i], (left + above[i]) // 2, paeth)[kind] & 255
+        above = bytes(line)
+        found.append(above)
+    return found
+
+
 def jpeg():
+    if not shutil.which("cjpeg"):
+        raise unittest.SkipTest("no cjpeg here")
     return subprocess.run(["cjpeg", "-quality", "90"], input=ppm(), stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -103,13 +121,25 @@ def some(calls, most):
 class Calls:
     """A single file, and each call of its run in turn. In a folder of its own for each."""
 
+    part = ""
+
     def setUp(self):
         super().setUp()
+        self.needs(self.part)
         self.name = f"a.{self.suffix}"
         self.original = self.make()
         self.write(self.name, self.original)
         self.succeeds(*TURN, "-o", f"turned.{self.suffix}", self.name)
         self.turned = self.read(f"turned.{self.suffix}")
+
+    def as_turned(self, case, data):
+        """What is packed in another way, for want of the memory of a better one, is the same picture."""
+        if case[0] == "memory" and data not in (None, self.original) and self.picture_of(data) == self.picture_of(self.turned):
+            return self.turned
+        return data
+
+    def picture_of(self, data):
+        return data
 
     def disturbed(self, folder, arguments, kind, at, how, on=False):
         library = DISTURB_MEMORY if kind == "memory" else DISTURB
@@ -164,7 +194,8 @@ class Calls:
         arguments = self.arguments_in_place()
         result = self.disturbed(folder, arguments, kind, at, how, on)
         found = self.contents(folder)
-        picture = found.pop(self.name)
+        written = found.pop(self.name)
+        picture = self.as_turned(case, written)
         told = (case, result.returncode, result.stderr)
         self.assertIn(picture, (self.original, self.turned), told)
         if result.returncode == 0:
@@ -178,7 +209,8 @@ class Calls:
         # The next run finds out what became of it, and clears up.
         result = subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True, timeout=120)
         self.assertEqual(result.returncode, 0, (told, result.stderr))
-        self.assertEqual(self.contents(folder), {self.name: self.turned, self.name + ".orig": self.original}, told)
+        turned = written if picture == self.turned else self.turned
+        self.assertEqual(self.contents(folder), {self.name: turned, self.name + ".orig": self.original}, told)
         shutil.rmtree(folder)
 
     def into_a_folder(self, case):
@@ -189,7 +221,7 @@ class Calls:
         found = self.contents(folder)
         told = (case, result.returncode, result.stderr)
         self.assertEqual(found.pop(self.name), self.original, told)
-        output = found.pop(self.output(), None)
+        output = self.as_turned(case, found.pop(self.output(), None))
         self.assertIn(output, (None, self.turned), told)
         if result.returncode == 0:
             self.assertEqual(output, self.turned, told)
@@ -266,13 +298,18 @@ class Png(Calls, command.CommandTest):
     def make(self):
         return picture(1)
 
+    def picture_of(self, data):
+        chunks = pngs.chunks(data)
+        row = struct.unpack(">I", chunks[0][1][:4])[0] * 3
+        return [(kind, unfiltered(zlib.decompress(body), row, 3) if kind == b"IDAT" else body) for kind, body in chunks]
+
 
 class Jpeg(Calls, command.CommandTest):
-    suffix, most_calls, make = "jpg", 200, staticmethod(jpeg)
+    part, suffix, most_calls, make = "JPEG (libjpeg-turbo", "jpg", 200, staticmethod(jpeg)
 
 
 class Tiff(Calls, command.CommandTest):
-    suffix, most_calls, make = "tif", 200, staticmethod(tiff)
+    part, suffix, most_calls, make = "TIFF (libtiff", "tif", 200, staticmethod(tiff)
 
 
 class Pnm(Calls, command.CommandTest):

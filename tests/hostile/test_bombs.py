@@ -141,6 +141,7 @@ class Jpeg(Bombs):
 
     def test_many_scans(self):
         """Each goes over all the blocks, be it of ten bytes."""
+        self.needs("JPEG (libjpeg-turbo")
         for edge in (64, 1024, 2040):
             blocks, bits = (edge // 8) ** 2, ""
             for power in reversed(range(15)):  # runs of blocks without a coefficient
@@ -195,6 +196,10 @@ def camera(jpeg, thumbnail):
 
 
 class Tiff(Bombs):
+    def setUp(self):
+        super().setUp()
+        self.needs("TIFF")
+
     def directory(self, entries, order="<", big=False, next_one=0):
         """The only one, at the file's start; an entry's value is a number, as large as it fits."""
         if big:
