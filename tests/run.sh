@@ -56,13 +56,13 @@ sanitize_valgrind() {
 if [ "${1:-}" = --sanitize ]; then
     shift
     # shellcheck disable=SC2086
-    install_missing $needed_to_build g++ valgrind pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python
+    install_missing $needed_to_build g++ valgrind mandoc pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python
     for tool in ${TT_SANITIZE:-address thread valgrind}; do
         "sanitize_$tool" "$@"
     done
 else
     # shellcheck disable=SC2086
-    install_missing $needed_to_build g++ binutils pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
+    install_missing $needed_to_build g++ binutils mandoc pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
     build build "$@"
     run_tests build
 fi
