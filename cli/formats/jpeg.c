@@ -326,6 +326,8 @@ static gboolean same(JpegReader *r, JpegReader *copy, GError **error) {
             "its turned copy has another orientation tag, so it was not kept: check disk and memory");
     if (setjmp(r->errors.jump))
         return library_stopped(r, error);
+    if (setjmp(copy->errors.jump))
+        return library_stopped(copy, error);
     return jpeg_blocks_equal(&r->from, r->coefficients, r->how.turn, &copy->from, copy->coefficients) ||
            fault(error, STATUS_FAILED,
                  "its turned copy reads back differently, so it was not kept: check disk and memory");
