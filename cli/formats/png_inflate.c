@@ -230,6 +230,8 @@ static gboolean unpack(PngInflate *d, guint8 *to, gsize room, gsize *size, GErro
     guint8 *out = to;
     Step *step;
     *size = 0;
+    if (!d->state)
+        return fault(error, STATUS_FAILED, "cannot be unpacked, since the system has no memory: free some");
     while (!d->ended && room) {
         if (!compressed(d, &step, error))
             return FALSE;
