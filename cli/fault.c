@@ -18,6 +18,11 @@ gboolean fault(GError **error, Status status, const char *format, ...) {
     return FALSE;
 }
 
+gboolean memory_fault(gsize bytes, GError **error) {
+    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not: free some",
+                 (double)bytes / 1e6);
+}
+
 gboolean library_fault(GError **error) {
     return fault(error, STATUS_FAILED, "%s", tt_last_error());
 }

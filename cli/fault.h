@@ -25,6 +25,9 @@ GQuark command_error_quark(void);
  * in front. */
 gboolean fault(GError **error, Status status, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
+/* The same for memory that was refused. */
+gboolean memory_fault(gsize bytes, GError **error);
+
 /* The same with the library's last message and the status that follows from it. */
 gboolean library_fault(GError **error);
 

@@ -19,11 +19,6 @@ gboolean tiff_is_bare(const TiffPicture *p) {
            !p->sparse;
 }
 
-static gboolean out_of_memory(gsize bytes, GError **error) {
-    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not: free some",
-                 (double)bytes / 1e6);
-}
-
 /* ---- Reading ------------------------------------------------------------------------------------------ */
 
 /* A plane, as a walk knows pictures. */
@@ -40,7 +35,7 @@ static gboolean read_odd(Plane *plane, TtRect r, const TtImage *into, GError **e
     gsize first = r.x * p->step_bits / 8, end = ((r.x + r.width) * p->step_bits + 7) / 8, bytes = end - first;
     guint8 *packed = g_try_malloc_n(r.height, bytes);
     if (!packed)
-        return out_of_memory(r.height * bytes, error);
+        return memory_fault(r.height * bytes, error);
     TtImage rows = tt_image(packed, (ptrdiff_t)bytes, bytes, r.height, 1, 8);
     TtRect there = {first, r.y, bytes, r.height};
     gboolean good = bare_blocks_read(&plane->blocks, plane->width, there, &rows, FALSE, error);
@@ -144,7 +139,7 @@ static gboolean have_room(Target *t, gsize size, GError **error) {
         return TRUE;
     g_free(t->rows);
     t->size = (t->rows = g_try_malloc(size)) ? size : 0;
-    return t->rows || out_of_memory(size, error);
+    return t->rows || memory_fault(size, error);
 }
 
 /* Rows from y on, all of them in one row of blocks: the part that is in one of these, filled up with zeros at

@@ -105,11 +105,6 @@ static gboolean goes_on(Sweep *s) {
     return first_error_is_none(&s->failure, s->turner->cancel);
 }
 
-static gboolean out_of_memory(gsize bytes, GError **error) {
-    return fault(error, STATUS_FAILED, "needs %.1f MB of memory, which the system has not: free some",
-                 (double)bytes / 1e6);
-}
-
 /* Each block that is unpacked or packed takes memory of its own: large ones, one after another. */
 static Cores *cores_for(const TiffTurner *t, const TiffPicture *p) {
     return tiff_block_bytes(p, 0) <= t->memory / cores_count(t->cores) ? t->cores : NULL;
@@ -141,7 +136,7 @@ static gboolean land(Sweep *s, const guint8 *rows, gsize pitch, TtRect rect, GEr
         piece.pitch = (ptrdiff_t)(rect.width * piece.channels);
         piece.data = unpacked = g_try_malloc_n(rect.height, (gsize)piece.pitch);
         if (!unpacked)
-            return out_of_memory(rect.height * (gsize)piece.pitch, error);
+            return memory_fault(rect.height * (gsize)piece.pitch, error);
         tiff_steps_unpack(s->from, rows, pitch, 0, &piece);
     }
     TtStatus status;
@@ -201,7 +196,7 @@ static gboolean unpack_packed(Sweep *s, gsize block, TtRect rect, GError **error
         return tiff_decode(s->turner->decoders, s->from, block, to, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
-        return out_of_memory(bytes, error);
+        return memory_fault(bytes, error);
     gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error);
     for (gsize y = 0; good && y < rect.height; y++)
         memcpy(to + y * pitch, rows + y * row, (rect.width * s->step.sample_bits + 7) / 8);
@@ -218,7 +213,7 @@ static gboolean unpack(Sweep *s, gsize line, gsize k, GError **error) {
         return tiff_decode_rows(s->turner->decoders, s->from, block, land_rows, &(Strip){s, rect}, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
-        return out_of_memory(bytes, error);
+        return memory_fault(bytes, error);
     gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error) &&
                     land(s, rows, tiff_block_row(s->from), rect, error);
     g_free(rows);
@@ -247,7 +242,7 @@ static gboolean fill(Sweep *s, GError **error) {
     s->group_rect = union_of(line_rect(s, s->first_line), line_rect(s, s->first_line + s->n_lines - 1));
     gsize pitch = (s->group_rect.width * s->step.sample_bits + 7) / 8;
     if (s->step.sample_bits < 8 && !s->frame && !(s->packed = g_try_malloc_n(s->group_rect.height, pitch)))
-        return out_of_memory(s->group_rect.height * pitch, error);
+        return memory_fault(s->group_rect.height * pitch, error);
     each(cores_for(s->turner, s->from), s->n_lines * s->per_line, unpack_item, s);
     gboolean good = goes_on(s);
     if (good && s->packed) {
@@ -300,7 +295,7 @@ static gboolean fetch_block(Sweep *s, TtRect r, guint8 *to, gsize pitch, GError 
     }
     into.pitch = (ptrdiff_t)(r.width * into.channels);
     if (!(into.data = g_try_malloc_n(r.height, (gsize)into.pitch)))
-        return out_of_memory(r.height * (gsize)into.pitch, error);
+        return memory_fault(r.height * (gsize)into.pitch, error);
     gboolean good = fetch(s, r, &into, error);
     if (good)
         tiff_steps_pack(s->to, &into, to, pitch);
@@ -316,7 +311,7 @@ static gboolean encode_block(Sweep *s, gsize block, GByteArray *to, GError **err
     gboolean in_window = s->window && !p->tiled && !tiff_steps_are_odd(p);
     guint8 *data = in_window ? s->window + (r.y - s->top) * s->to_row : g_try_malloc0(bytes);
     if (!data)
-        return out_of_memory(bytes, error);
+        return memory_fault(bytes, error);
     gboolean good = in_window || fetch_block(s, r, data, row, error);
     if (in_window)
         tiff_steps_turned(s->from, s->turn,
@@ -401,7 +396,7 @@ static gboolean emit(Sweep *s, gsize end) {
 static gboolean sweep_window(Sweep *s, GError **error) {
     gsize height = tiff_steps_down(s->to, s->to->block_height);
     if (!(s->window = g_try_malloc_n(s->capacity, s->to_row)))
-        return out_of_memory(s->capacity * s->to_row, error);
+        return memory_fault(s->capacity * s->to_row, error);
     while (s->first_line < s->lines) {
         if (!fill(s, error))
             return FALSE;
@@ -502,7 +497,7 @@ static gboolean copy_block(const TiffTurner *turner, guint64 from, gsize bytes, 
         guint8 *data = g_try_malloc(bytes + 1);
         gboolean good = data ? tiff_file_read(turner->file, from, data, bytes, error) &&
                                    tiff_sink_append(sink, data, bytes, to, error)
-                             : out_of_memory(bytes, error);
+                             : memory_fault(bytes, error);
         g_free(data);
         return good;
     }
@@ -559,7 +554,7 @@ static gboolean sum_block(const Sweep *s, gsize block, Check *check, GError **er
         return tiff_decode_rows(s->turner->decoders, s->from, block, add_rows, check, error);
     guint8 *rows = g_try_malloc(bytes);
     if (!rows)
-        return out_of_memory(bytes, error);
+        return memory_fault(bytes, error);
     gboolean good = tiff_decode(s->turner->decoders, s->from, block, rows, error) &&
                     add_rows(check, rows, 0, bytes / tiff_block_row(s->from), error);
     g_free(rows);
