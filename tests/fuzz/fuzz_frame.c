@@ -25,10 +25,18 @@ static TtImage allocate(TtImage shape, uint64_t *random) {
     return shape;
 }
 
+/* A length of the input's that cuts the whole into a few tens of parts at most: more find nothing new,
+ * slowly. */
+static size_t take_step(Input *input, size_t whole) {
+    size_t step = take(input, 1, 500), least = whole / 32 + 1;
+    return step > least ? step : least;
+}
+
 /* A grid of pieces, in an order of the input's; those of packed samples begin at whole bytes. */
 static void put_all(TtFrame *frame, const TtImage *src, Input *input, uint64_t *random) {
     size_t step = src->sample_bits < 8 ? 8 / src->sample_bits : 1;
-    size_t width = (take(input, 1, 500) + step - 1) / step * step, height = take(input, 1, 500);
+    size_t width = (take_step(input, src->width) + step - 1) / step * step,
+           height = take_step(input, src->height);
     size_t across = (src->width - 1) / width + 1, pieces = across * ((src->height - 1) / height + 1);
     size_t *order = malloc(pieces * sizeof(*order));
     for (size_t i = 0; i < pieces; i++) {
@@ -48,7 +56,7 @@ static void put_all(TtFrame *frame, const TtImage *src, Input *input, uint64_t *
 }
 
 static void read_all(TtFrame *frame, const TtImage *expected, Input *input, uint64_t *random) {
-    size_t height = take(input, 1, 500), x, y;
+    size_t height = take_step(input, expected->height), x, y;
     for (size_t row = 0; row < expected->height; row += height) {
         TtRect r = {0, row, expected->width,
                     height < expected->height - row ? height : expected->height - row};

@@ -33,6 +33,8 @@ static TtImage take_shape(Input *input) {
     uint32_t channels = sample < 8 ? 1 : (uint32_t)take(input, 1, 9);
     TtImage shape = tt_image(NULL, 0, take(input, 1, 300), take(input, 1, 300), channels, sample);
     shape.layout = sample >= 8 && take(input, 0, 1) ? TT_PLANAR : TT_INTERLEAVED;
+    while (shape.width * shape.height * channels * sample > 8 << 20) /* many small ones find more */
+        shape.height = (shape.height + 1) / 2;
     return shape;
 }
 
