@@ -17,7 +17,8 @@
  * tt_pngload_buffer and tt_pngload_source read from memory and from a VipsSource, which may be a pipe.
  *
  * A picture is read when its first pixel is asked for, and from top to bottom, by the thread that asks and
- * an idle core that unpacks ahead of it. An interlaced one is read whole, into memory.
+ * an idle core that unpacks ahead of it. An interlaced one is read whole, into memory, unless its file is too
+ * small for what it claims.
  */
 #define G_LOG_DOMAIN "VIPS" /* as its own loaders warn */
 
@@ -221,7 +222,13 @@ static void close_reading(Reading *r) {
     g_free(r);
 }
 
+static VipsForeignFlags flags_of(VipsSource *source) {
+    const unsigned char *head = vips_source_sniff(source, INTERLACE + 1);
+    return head && head[INTERLACE] ? VIPS_FOREIGN_PARTIAL : VIPS_FOREIGN_SEQUENTIAL;
+}
+
 static gboolean open_png(Reading *r, GError **error) {
+    gint64 size = 0;
     PngReaderOptions options = {
         .input = &r->input,
         /* A pipe may have no more than is needed, for now or for ever: it is not read ahead. */
@@ -236,8 +243,13 @@ static gboolean open_png(Reading *r, GError **error) {
         return tt_png_told(error);
     if (!is_png(r->source))
         return fault(error, STATUS_FAILED, "is not a PNG");
-    if (!png_input_find_pixels(&r->input, &options.pixels, error) ||
-        !(r->png = png_reader_open(&options, error)))
+    /* What is read whole must be worth its memory. */
+    if (flags_of(r->source) & VIPS_FOREIGN_PARTIAL && vips_source_is_mappable(r->source))
+        size = vips_source_length(r->source);
+    if (!png_input_find_pixels(&r->input, &options.pixels, error))
+        return FALSE;
+    options.pixels.bytes = (guint64)MAX(size - options.pixels.begin, 0);
+    if (!(r->png = png_reader_open(&options, error)))
         return FALSE;
     return !r->warning || fault(error, STATUS_FAILED, "is not quite right (%s)", r->warning);
 }
@@ -359,11 +371,6 @@ static int tt_pngload_load(VipsForeignLoad *load) {
     g_signal_connect(r->image, "minimise", G_CALLBACK(on_minimise), r);
     return (whole ? read_whole(r, load->real) : read_in_order(r, load->real)) ||
            vips_source_decode(self->source);
-}
-
-static VipsForeignFlags flags_of(VipsSource *source) {
-    const unsigned char *head = vips_source_sniff(source, INTERLACE + 1);
-    return head && head[INTERLACE] ? VIPS_FOREIGN_PARTIAL : VIPS_FOREIGN_SEQUENTIAL;
 }
 
 static VipsForeignFlags tt_pngload_get_flags(VipsForeignLoad *load) {

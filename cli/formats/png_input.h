@@ -21,7 +21,7 @@ struct PngInput {
 /* Where the chunks with the pixels are, which follow each other. */
 typedef struct {
     goffset begin, end; /* end: G_MAXINT64 for the first chunk that is of another kind */
-    guint64 bytes;      /* compressed, in them; 0 if nobody knows */
+    guint64 bytes;      /* compressed, in them, at most; 0 if nobody knows */
 } PngPixels;
 
 /* A file, which stays the caller's. */

@@ -46,8 +46,7 @@ class Operations(HostileTest):
         file = lambda header, stream: pngs.SIGNATURE + header + pngs.chunk(b"IDAT", stream) + pngs.chunk(b"IEND")
         for data in (file(pngs.header(HUGE, HUGE), b"x"), file(pngs.header(787402, 787402, 8, 6), zlib.compress(b"x" * 20)),
                      file(pngs.header(100000, 100000, 16, 6), zlib.compress(b"x" * 20)),
-                     # An interlaced picture is unpacked as a whole before libvips gets rows of it: 10 GB of this one.
-                     *([file(pngs.header(60000, 60000, 8, 2, 1), zeros(1 << 20))] if "TT_INTERLACED_BOMB" in os.environ else []),
+                     file(pngs.header(60000, 60000, 8, 2, 1), zeros(1 << 20)), # interlaced: would be unpacked as a whole, 10 GB
                      file(pngs.header(60000, 60000, 1, 0), zeros(1 << 20)), file(pngs.header(1, 1), zeros(1 << 30)),
                      pngs.png(5, 3, before=pngs.chunk(b"zTXt", b"Comment\0\0" + zeros(1 << 29))), pngs.png(5, 3, before=pngs.chunk(b"iCCP", b"icc\0\0" + zeros(1 << 29))),
                      pngs.png(5, 3, before=pngs.chunk(b"iTXt", b"XML:com.adobe.xmp\0\1\0\0\0" + zeros(1 << 29))), pngs.png(5, 3, before=pngs.chunk(b"tEXt", b"Comment\0words") * 10000),
