@@ -14,17 +14,8 @@ python_with.need("numpy", "pyvips")
 import numpy
 import pyvips
 
-# NumPy's rot90 turns anticlockwise.
-TURNS = {
-    "none": lambda a: a,
-    "fliph": lambda a: a[:, ::-1],
-    "rot180": lambda a: a[::-1, ::-1],
-    "flipv": lambda a: a[::-1],
-    "transpose": lambda a: a.swapaxes(0, 1),
-    "rot90": lambda a: numpy.rot90(a, -1),
-    "transverse": lambda a: a[::-1, ::-1].swapaxes(0, 1),
-    "rot270": lambda a: numpy.rot90(a, 1),
-}
+from numpy_turn import TURNS
+
 
 
 def pixels(image):

@@ -17,7 +17,8 @@ import with_package
 with_package.need("numpy")
 import numpy as np
 from tiletranspose import orient
-from with_package import NAMES, numpy_turn_as
+from numpy_turn import numpy_turn_as
+from with_package import NAMES
 
 RANDOM = np.random.default_rng(21)
 cuda = ctypes.CDLL("libcuda.so.1")

@@ -14,7 +14,8 @@ with_package.need("numpy")
 import numpy as np
 import tiletranspose
 from tiletranspose import orient
-from with_package import NAMES, numpy_turn, numpy_turn_as
+from numpy_turn import numpy_turn, numpy_turn_as
+from with_package import NAMES
 
 RANDOM = np.random.default_rng(20)
 TYPES = ["?", "u1", "i1", "<u2", ">u2", "<f2", "<f4", ">f4", "<f8", ">i8", "<c8", ">c16", "S3", "U1", "<M8[ns]",

@@ -19,20 +19,11 @@ import numpy
 import pyvips
 
 from held import compare, held
+from numpy_turn import TURNS
 
 pyvips.cache_set_max(0)  # what is given up is nobody else's
 OPERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 400
 THREADS = 8
-TURNS = {
-    "none": lambda a: a,
-    "fliph": lambda a: a[:, ::-1],
-    "rot180": lambda a: a[::-1, ::-1],
-    "flipv": lambda a: a[::-1],
-    "transpose": lambda a: a.swapaxes(0, 1),
-    "rot90": lambda a: numpy.rot90(a, -1),
-    "transverse": lambda a: a[::-1, ::-1].swapaxes(0, 1),
-    "rot270": lambda a: numpy.rot90(a, 1),
-}
 
 
 class Soak:
