@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The library's manual pages: every function has one, they are well formed, and their examples compile.
+"""The manual pages: every function of the library has one, its examples compile, and all, the command's too, are well formed.
 
     test_manual.py PAGES INCLUDE LIBRARY CC...
 """
@@ -14,6 +14,7 @@ import tempfile
 import textwrap
 
 PAGES, INCLUDE, LIBRARY, *CC = sys.argv[1:]
+COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "imgtranspose.1")
 
 # What an example takes for granted.
 AROUND = """
@@ -77,7 +78,7 @@ def said_of(page):
 
 
 def check_form():
-    for page in sorted(glob.glob(PAGES + "/*.3")):
+    for page in [*sorted(glob.glob(PAGES + "/*.3")), COMMAND]:
         if not read(page).startswith(".so"):
             assert not said_of(page), said_of(page)
             show = ["mandoc", "-Tascii"] if shutil.which("mandoc") else ["groff", "-mdoc", "-Tascii", "-P-cbou"]
