@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck disable=SC2086
 install_missing $needed_to_build
 echo "Building in build/ ..."
+targets="cli/imgtranspose plugin/tt_transpose.so" # not the tests
 build build
 
 mkdir -p build/quickstart

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Sourced by samples/quickstart.sh and tests/run.sh: gets a machine and a checkout ready.
 
-# Installs the Debian packages among "$@" that are missing, and says so first.
+# Installs the Debian packages among "$@" that are missing, and says so first; 1 where it cannot.
 install_missing() {
     command -v dpkg-query >/dev/null || {
         echo "This is not Debian or one of its children. Please see that you have what these packages hold:"
@@ -19,18 +19,25 @@ install_missing() {
         as_root=sudo
         command -v sudo >/dev/null || {
             echo "Please have these packages installed, then run this again:$missing"
-            exit 1
+            return 1
         }
     fi
     echo "Installing from Debian:$missing"
-    export DEBIAN_FRONTEND=noninteractive
-    $as_root apt-get update -qq
+    said=$(mktemp)
     # shellcheck disable=SC2086
-    $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    {
+        $as_root apt-get update -qq &&
+            $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+    } >"$said" 2>&1 || {
+        cat "$said"
+        echo "These could not be installed:$missing"
+        return 1
+    }
+    rm "$said"
 }
 
-# Configures a folder with options and builds in it: build FOLDER OPTION... Machine code for every GPU takes nvcc many
-# minutes: where there is no GPU, one architecture shows that it builds.
+# Configures a folder with options and builds $targets in it, or everything: build FOLDER OPTION... Machine code for every
+# GPU takes nvcc many minutes: where there is no GPU, one architecture shows that it builds.
 build() {
     folder=$1
     shift
@@ -38,7 +45,12 @@ build() {
     [ ! -e "$folder/build.ninja" ] || set -- --reconfigure "$@"
     mkdir -p "$folder"
     meson setup "$folder" "$@" >"$folder/setup.log" || { cat "$folder/setup.log"; exit 1; }
-    ninja -C "$folder" >"$folder/ninja.log" || { cat "$folder/ninja.log"; exit 1; }
+    # shellcheck disable=SC2086
+    if [ -t 1 ]; then
+        ninja -C "$folder" ${targets:-} # which shows how far it is
+    else
+        ninja -C "$folder" ${targets:-} >"$folder/ninja.log" || { cat "$folder/ninja.log"; exit 1; }
+    fi
 }
 
 needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libtiff-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every test, from a fresh clone: installs what is missing, builds, runs `meson test`. Arguments go to
-# `meson setup`, as -Dwerror=true. TT_PNGSUITE may name a folder that holds PngSuite.
+# `meson setup`, as -Dwerror=true. TT_PNGSUITE may name a folder that holds PngSuite. What only tests need and cannot be
+# installed is done without: the tests say what they skip.
 # The last line counts: N passed, N failed, N skipped.
 #
 # With --sanitize as the first argument: under the address, leak and undefined behaviour sanitizers; what has threads
@@ -10,12 +11,13 @@ set -eu
 cd "$(dirname "$0")/.."
 . samples/setup.sh
 
-# The tests also run the kernels of other processors, emulated.
-emulation=
+# What the tests look with, and the kernels of other processors, emulated.
+wanted="g++ binutils mandoc strace parallel bash zsh fish python3-numpy python3-mesonpy python3-pip"
+wanted="$wanted pngcheck netpbm imagemagick libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl python3-pil"
 case $(uname -m) in
 x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross" ;;
+*) emulation= ;;
 esac
-python="python3-numpy python3-mesonpy python3-pip"
 
 passed=0 failed=0 skipped=0
 
@@ -53,16 +55,18 @@ sanitize_valgrind() {
         --timeout-multiplier 4
 }
 
+# shellcheck disable=SC2086
+{
+    install_missing $needed_to_build
+    if [ "${1:-}" = --sanitize ]; then wanted="$wanted valgrind"; else wanted="$wanted $emulation"; fi
+    install_missing $wanted || echo "Going on without: what needs them is skipped"
+}
 if [ "${1:-}" = --sanitize ]; then
     shift
-    # shellcheck disable=SC2086
-    install_missing $needed_to_build g++ valgrind mandoc pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python
     for tool in ${TT_SANITIZE:-address thread valgrind}; do
         "sanitize_$tool" "$@"
     done
 else
-    # shellcheck disable=SC2086
-    install_missing $needed_to_build g++ binutils mandoc pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl $python $emulation
     build build "$@"
     run_tests build
 fi
