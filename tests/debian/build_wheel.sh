@@ -16,7 +16,7 @@ for folder in /wheels/first "/wheels/second/in another folder"; do
     chown -R nobody: "$folder"
     (
         cd "$folder"
-        unshare --net setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/nonexistent \
+        unshare --net setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/nonexistent PIP_NO_CACHE_DIR=1 \
             pip wheel -q --no-index --no-deps --no-build-isolation --config-settings=setup-args=-Dcuda=disabled \
             -w . plugin/python
     )
