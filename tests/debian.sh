@@ -33,7 +33,9 @@ new_root() {
     rm -rf --one-file-system "$root"
     cp -a "$bare" "$root"
     cp /etc/resolv.conf "$root/etc/"
-    cp -R /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" # proxies, and whom they are signed by
+    for setting in /etc/apt/apt.conf.d/*; do # proxies, and whom they are signed by, but nothing that is a package's
+        dpkg-query -S "$setting" >/dev/null 2>&1 || cp "$setting" "$root/etc/apt/apt.conf.d/"
+    done
     cp -R /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/"
     chroot "$root" update-ca-certificates >/dev/null 2>&1
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/root" # its files need not be on the disk
