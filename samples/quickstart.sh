@@ -24,4 +24,5 @@ Done. Look at these pictures side by side:
     build/quickstart/libvips.png     turned by libvips' new operation tt_transpose
 Next:  build/cli/imgtranspose --help
        vips --plugin=build/plugin/tt_transpose.so tt_transpose
+       sh tests/run.sh      builds and runs every test
 EOF
