@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 # What the tests look with, and the kernels of other processors, emulated.
 wanted="g++ binutils mandoc strace parallel bash zsh fish python3-numpy python3-mesonpy python3-pip"
-wanted="$wanted pngcheck netpbm imagemagick libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl python3-pil"
+wanted="$wanted pngcheck netpbm imagemagick libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl libjxl-tools python3-pil"
 case $(uname -m) in
 x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross" ;;
 *) emulation= ;;
