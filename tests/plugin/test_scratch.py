@@ -38,7 +38,7 @@ def scratch(folder, output, *command):
             opened = re.search(r' (?:open|openat|creat)\(.*= \d+<(.*?)>(?:\(deleted\))?$', line)
             grown = re.search(r" (?:ftruncate|fallocate|write|pwrite64|writev)\(\d+<(.*?)>.*?(?:, (\d+))*\) += (\d+)", line)
             if opened and (re.search("O_WRONLY|O_RDWR|O_CREAT|O_TMPFILE", line) or " creat(" in line):
-                if not opened[1].startswith(("/dev/", "/proc/")) and os.path.realpath(opened[1]) != os.path.realpath(output):
+                if not opened[1].startswith(("/dev/", "/proc/")) and not opened[1].endswith(".gcda") and os.path.realpath(opened[1]) != os.path.realpath(output):
                     found.add(opened[1])
             elif grown and grown[1].startswith("/memfd:"):
                 in_memory[grown[1]] = in_memory.get(grown[1], 0) + max(int(grown[2] or 0), int(grown[3]))
