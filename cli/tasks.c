@@ -145,12 +145,10 @@ static JsonObject *parse(JsonParser *parser, const char *line, gsize length, Tas
     else if (json_line_depth(line) != 1 || strstr(line, "\\u0000"))
         trouble(task,
                 "is no task: write one JSON object a line, as {\"op\":\"rot90\",\"in\":\"a\",\"out\":\"b\"}");
-    else if (!json_parser_load_from_data(parser, line, (gssize)length, &error))
-        trouble(task, "is no JSON: %s", error->message);
-    else if (JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser)))
+    else if (json_parser_load_from_data(parser, line, (gssize)length, &error)) /* it begins with a brace */
         return json_node_get_object(json_parser_get_root(parser));
     else
-        trouble(task, "is no JSON object: put it into braces");
+        trouble(task, "is no JSON: %s", error->message);
     g_clear_error(&error);
     return NULL;
 }

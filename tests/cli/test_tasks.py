@@ -57,7 +57,11 @@ class Lists(TaskTest):
         self.tasks([{"in": "sub/c.pgm"}, {"in": "a.pgm"}, {"in": "b.pgm", "out": "else.pgm"}], "--rotate", "90", "-d", "out")
         self.assertEqual(self.tree(), [b"a.pgm", b"sub/c.pgm"])
         self.assertEqual(self.read("else.pgm"), rot90(pgm(b"b.pgm")))
-        self.tasks([{"in": "a.pgm"}, {"in": "b.pgm", "op": "none"}], "--rotate", "90", "--in-place")
+        answers, _ = self.tasks([{"in": "a.pgm"}, {"in": "b.pgm", "op": "none"}, {"in": "sub/c.pgm", "out": "x.pgm"}],
+                                "--rotate", "90", "--in-place", status=1)
+        self.assertEqual([answers[number]["status"] for number in (1, 2, 3)], ["turned", "unchanged", "failed"])
+        self.assertEqual(answers[3]["message"], 'has an "out", and --in-place needs none: leave out one of them')
+        self.assertEqual(self.read("sub/c.pgm"), pgm(b"sub/c.pgm"))
         self.assertEqual((self.read("a.pgm"), self.read("b.pgm")), (rot90(pgm(b"a.pgm")), pgm(b"b.pgm")))
 
     def test_bad_lines_are_answered(self):
