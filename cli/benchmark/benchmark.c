@@ -168,12 +168,12 @@ typedef struct {
     double (*samples)[MOST_ROUNDS];
 } Round;
 
-static double measure(Run *run, const Round *round, guint thing) {
+static double measure(Run *run, const Round *round, guint thing, GError **error) {
     const Group *g = round->group;
     if (thing >= round->copies)
-        return run->memory->turn(run->place, &round->turns[thing - round->copies], round->times);
+        return run->memory->turn(run->place, &round->turns[thing - round->copies], round->times, error);
     return run->memory->copy(run->place, thing, g->width * g->height * pixel_bytes(g->pixel), g->threads,
-                             round->times);
+                             round->times, error);
 }
 
 static int compare(const void *a, const void *b) {
@@ -206,10 +206,8 @@ static guint go_round(Run *run, Round *round, double until, GError **error) {
     while (!*run->cancel && rounds < most && (run->full || rounds == 0 || seconds_now() < until)) {
         for (guint i = 0; i < round->things; i++) {
             guint thing = (i + rounds) % round->things;
-            if ((round->samples[thing][rounds] = measure(run, round, thing)) < 0) {
-                library_fault(error);
+            if ((round->samples[thing][rounds] = measure(run, round, thing, error)) < 0)
                 return 0;
-            }
         }
         rounds++;
     }
@@ -261,8 +259,8 @@ static gboolean open_place(Run *run, const Options *options, const Machine *mach
         run->far_bytes /= 2;
     run->near_bytes = MIN((machine->second ? machine->second : L2_BYTES) / 4, run->far_bytes / 2);
     if (!run->place)
-        return fault(error, STATUS_FAILED, "no memory for two pictures of %d MiB: free some",
-                     SMALLEST_BYTES >> 20);
+        return fault(error, STATUS_FAILED, "no memory for two pictures of %d MiB: %s", SMALLEST_BYTES >> 20,
+                     run->memory->remedy);
     if (run->far_bytes < wanted)
         say_warning(NULL, "memory for pictures of %zu MiB only, not %zu: they may stay in a cache",
                     run->far_bytes >> 20, wanted >> 20);

@@ -104,28 +104,32 @@ static gpointer device_open(gsize bytes, guint threads) {
     return NULL;
 }
 
-/* Seconds for each of the runs that were queued since events[0]; negative if one failed. */
-static double seconds_of(Device *d, guint times) {
+static gboolean gpu_fault(GError **error) {
+    return fault(error, STATUS_FAILED, "the GPU failed: see the system's log of its driver");
+}
+
+/* Seconds for each of the runs that were queued since events[0]. */
+static double seconds_of(Device *d, guint times, GError **error) {
     float milliseconds;
     if (d->cuda.cuEventRecord(d->events[1], NULL) || d->cuda.cuEventSynchronize(d->events[1]) ||
         d->cuda.cuEventElapsedTime(&milliseconds, d->events[0], d->events[1]))
-        return -1;
+        return gpu_fault(error), -1;
     return milliseconds / 1e3 / times;
 }
 
-static double device_copy(gpointer place, guint way, gsize bytes, guint threads, guint times) {
+static double device_copy(gpointer place, guint way, gsize bytes, guint threads, guint times,
+                          GError **error) {
     (void)way;
     (void)threads;
     Device *d = place;
     times = MAX(times, LEAST_RUNS);
-    d->cuda.cuEventRecord(d->events[0], NULL);
-    for (guint i = 0; i < times; i++)
-        if (d->cuda.cuMemcpyDtoDAsync(d->target, d->source, bytes, NULL))
-            return -1;
-    return seconds_of(d, times);
+    int failed = d->cuda.cuEventRecord(d->events[0], NULL);
+    for (guint i = 0; !failed && i < times; i++)
+        failed = d->cuda.cuMemcpyDtoDAsync(d->target, d->source, bytes, NULL);
+    return failed ? gpu_fault(error), -1 : seconds_of(d, times, error);
 }
 
-static double device_turn(gpointer place, const Turn *turn, guint times) {
+static double device_turn(gpointer place, const Turn *turn, guint times, GError **error) {
     Device *d = place;
     const Pixel *pixel = turn->pixel;
     gboolean swaps = tt_swaps_axes(turn->orientation);
@@ -135,22 +139,24 @@ static double device_turn(gpointer place, const Turn *turn, guint times) {
     TtImage to = tt_image((void *)(gsize)d->target, (gssize)(width * pixel_bytes(pixel)), width, height,
                           pixel->channels, pixel->sample_bits);
     times = MAX(times, LEAST_RUNS);
-    d->cuda.cuEventRecord(d->events[0], NULL);
+    if (d->cuda.cuEventRecord(d->events[0], NULL))
+        return gpu_fault(error), -1;
     for (guint i = 0; i < times; i++)
         if (tt_orient_async(&from, &to, turn->orientation, NULL, NULL))
-            return -1;
-    return seconds_of(d, times);
+            return library_fault(error), -1;
+    return seconds_of(d, times, error);
 }
 
 static gboolean device_check(gpointer place, const Turn *turn, GError **error) {
     Device *d = place;
     gsize bytes = picture_bytes(turn), x, y;
     gsize rows = tt_swaps_axes(turn->orientation) ? turn->width : turn->height;
-    d->cuda.cuMemsetD8(d->target, POISON, bytes + BEHIND);
-    if (device_turn(d, turn, 1) < 0)
-        return library_fault(error);
+    if (d->cuda.cuMemsetD8(d->target, POISON, bytes + BEHIND))
+        return gpu_fault(error);
+    if (device_turn(d, turn, 1, error) < 0)
+        return FALSE;
     if (d->cuda.cuCtxSynchronize() || d->cuda.cuMemcpyDtoH(d->result, d->target, bytes + BEHIND))
-        return fault(error, STATUS_FAILED, "the GPU failed: see the system's log of its driver");
+        return gpu_fault(error);
     if (!naive_agrees(turn, d->source_copy, d->result, 0, rows, &x, &y))
         return fault(
             error, STATUS_FAILED,
@@ -168,6 +174,7 @@ const Place device_memory = {
     .near_title = "On the GPU, pictures so small that a launch counts",
     .far_title = "From the GPU's memory to the GPU's memory",
     .open = device_open,
+    .remedy = "nvidia-smi shows what else uses the GPU, and whether it works",
     .ways = 1,
     .copy = device_copy,
     .turn = device_turn,

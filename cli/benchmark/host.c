@@ -143,7 +143,8 @@ static void copy_part(gpointer arg, guint i, guint n) {
     job->copy(job->host->target + start, job->host->source + start, end - start);
 }
 
-static double host_copy(gpointer place, guint way, gsize bytes, guint threads, guint times) {
+static double host_copy(gpointer place, guint way, gsize bytes, guint threads, guint times, GError **error) {
+    (void)error;
     Host *host = place;
     CopyJob job = {host, copies[way], bytes};
     double start = seconds_now();
@@ -154,7 +155,7 @@ static double host_copy(gpointer place, guint way, gsize bytes, guint threads, g
 
 /* ---- The turn --------------------------------------------------------------------------------------- */
 
-static double host_turn(gpointer place, const Turn *turn, guint times) {
+static double host_turn(gpointer place, const Turn *turn, guint times, GError **error) {
     Host *host = place;
     const Pixel *pixel = turn->pixel;
     gboolean swaps = tt_swaps_axes(turn->orientation);
@@ -168,7 +169,7 @@ static double host_turn(gpointer place, const Turn *turn, guint times) {
     double start = seconds_now();
     for (guint i = 0; i < times; i++)
         if (tt_orient(&from, &to, turn->orientation, &how))
-            return -1;
+            return library_fault(error), -1;
     return (seconds_now() - start) / times;
 }
 
@@ -207,8 +208,8 @@ static gboolean host_check(gpointer place, const Turn *turn, GError **error) {
     Host *host = place;
     CheckJob job = {.host = host, .turn = turn};
     crew_run(host->crew, TRUE, poison_part, &job);
-    if (host_turn(host, turn, 1) < 0)
-        return library_fault(error);
+    if (host_turn(host, turn, 1, error) < 0)
+        return FALSE;
     crew_run(host->crew, TRUE, check_part, &job);
     if (job.wrong)
         return fault(
@@ -227,6 +228,7 @@ const Place host_memory = {
     .near_title = "In the level 2 cache",
     .far_title = "From memory to memory",
     .open = host_open,
+    .remedy = "free some",
     .ways = G_N_ELEMENTS(copies),
     .copy = host_copy,
     .turn = host_turn,

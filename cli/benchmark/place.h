@@ -34,12 +34,13 @@ static inline gsize picture_bytes(const Turn *turn) {
  * the second. Times are seconds for each of `times` runs in a row. */
 typedef struct {
     const char *near_title, *far_title; /* of the small and of the large pictures' rows */
-    /* NULL without an error if there is no memory for so much. */
+    /* NULL without an error if there is no memory for so much; then this is what to do. */
     gpointer (*open)(gsize bytes, guint threads);
+    const char *remedy;
     guint ways; /* of copying; the best of them is the most that a turn can reach */
-    double (*copy)(gpointer place, guint way, gsize bytes, guint threads, guint times);
-    /* Negative if the library refused. */
-    double (*turn)(gpointer place, const Turn *turn, guint times);
+    /* Both negative, with an error, if one failed. */
+    double (*copy)(gpointer place, guint way, gsize bytes, guint threads, guint times, GError **error);
+    double (*turn)(gpointer place, const Turn *turn, guint times, GError **error);
     /* Turns once into a spoiled buffer and compares each pixel with a naive loop. */
     gboolean (*check)(gpointer place, const Turn *turn, GError **error);
     void (*close)(gpointer place);

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """When the command uses a GPU that nobody asked for: for a picture that its memory limit has no room for, and only then.
+And what it does with those that it was asked to use.
 
 usage: test_command.py IMGTRANSPOSE
 """
+import json
 import os
+import signal
+import subprocess
 import sys
 import unittest
 
 import pngs
-from command import CommandTest
+from command import COMMAND, CommandTest
 
 LITTLE = ("--memory-limit", "100K")
 
@@ -102,6 +106,82 @@ class Choice(CommandTest):
         result = self.run_command("-v", "--flip", "horizontal", "-o", "out.png", *LITTLE, "in.png")
         self.assertEqual(result.returncode, 0)
         self.assertNotIn(b"GPU", result.stderr)
+
+
+class Asked(CommandTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("TT_FAKE_CUDA", "TT_BACKEND"):
+            os.environ.pop(name, None)
+
+    def test_files_go_round_the_gpus(self):
+        names = [f"{i}.png" for i in range(6)]
+        for i, name in enumerate(names):
+            self.write(name, pngs.png(31 + i, 23, 8, 2))
+        self.succeeds("--rotate", "90", "--backend", "c", "-d", "want", *names)
+        for number, gpu in enumerate((None, 0, 1)):
+            which = () if gpu is None else ("--device", str(gpu))
+            self.succeeds("--rotate", "90", "--backend", "cuda", *which, "-j", "2", "--report", f"report{number}", "-d", f"out{number}", *names)
+            events = [json.loads(line) for line in self.read(f"report{number}").splitlines()][:-1]
+            self.assertEqual({(event["backend"], event["status"]) for event in events}, {("cuda", "turned")})
+            self.assertLessEqual({event["device"] for event in events}, {0, 1} if gpu is None else {gpu})
+            for name in names:
+                self.assertEqual(self.read(f"out{number}/{name}"), self.read(f"want/{name}"))
+
+    def test_one_that_is_not_there(self):
+        self.write("in.png", pngs.png(5, 3))
+        arguments = ("--rotate", "90", "-o", "out.png", "in.png", "--backend", "cuda")
+        text = self.fails(4, *arguments, "--device", "2")
+        self.assertEqual(text, "imgtranspose: there is no GPU 2: the driver finds 2, numbered from 0\n")
+        os.environ["TT_FAKE_CUDA"] = "none"
+        text = self.fails(4, *arguments)
+        self.assertEqual(text, "imgtranspose: the backend 'cuda' cannot run: the NVIDIA driver finds no GPU here\n")
+        self.assertEqual(self.files(), ["in.png"])
+
+    def test_those_that_are_there_are_named(self):
+        said = self.run_command("-v", "--version").stdout.decode().splitlines()
+        self.assertEqual([line.split(",")[0] for line in said if line.startswith("GPU")], ["GPU 0: Fake GPU", "GPU 1: Fake GPU"])
+
+
+class Benchmark(CommandTest):
+    """Each turn is compared with a naive loop before it is measured. The first rows will do: the shim takes its time."""
+
+    def first_rows(self, most, fail=0):
+        """The report's rows, until there are so many; the status and what stands on stderr."""
+        environment = {**os.environ, "TT_FAKE_CUDA": f"fail={fail}"}
+        run = subprocess.Popen([COMMAND, "-q", "--benchmark", "--backend", "cuda", "--threads", "1", "--memory-limit", "2M",
+                                "--report", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        rows = []
+        for line in run.stdout:
+            rows += [json.loads(line)] if b'"case"' in line else []
+            if len(rows) == most:
+                run.send_signal(signal.SIGINT)
+        text = run.stderr.read().decode()
+        run.stdout.close()
+        run.stderr.close()
+        return rows, run.wait(), text
+
+    def test_it_measures(self):
+        rows, status, text = self.first_rows(4)
+        self.assertEqual((status, text), (130, "imgtranspose: interrupted\n"))
+        self.assertEqual([(row["case"], row["orientation"], row["backend"]) for row in rows[:4]],
+                         [("u8", "rot90", "cuda")] * 2 + [("u16", "rot90", "cuda")] * 2)
+        for row in rows:  # its clock has one tick for all, so that a turn is as fast as a copy
+            self.assertEqual(row["of_copy"], 1)
+
+    def test_each_call_that_fails(self):
+        failures = 0
+        for fail in range(1, 20):
+            rows, status, text = self.first_rows(1, fail)
+            if rows:  # a call that can be done without
+                self.assertEqual(status, 130)
+                continue
+            failures += 1
+            self.assertIn(status, (1, 4), fail)
+            self.assertRegex(text, r"\Aimgtranspose: (no memory for two pictures of 1 MiB: nvidia-smi shows what else uses the GPU, and "
+                                   r"whether it works|the backend 'cuda' cannot run: .*made to fail \(error 999\)|"
+                                   r"u8 \d+x\d+ rot90 by cuda with 1 thread: the GPU failed.*)\n\Z")
+        self.assertGreater(failures, 15)
 
 
 if __name__ == "__main__":

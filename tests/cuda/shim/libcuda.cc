@@ -241,6 +241,11 @@ EXPORT int cuCtxPopCurrent_v2(Context **context) {
     current.pop_back();
     return OK;
 }
+EXPORT int cuCtxSetCurrent(Context *context) {
+    CALL;
+    current.assign(1, context);
+    return OK;
+}
 EXPORT int cuCtxGetCurrent(Context **context) {
     *context = here();
     return OK;
@@ -417,9 +422,9 @@ EXPORT int cuEventRecord(Event *event, Stream *stream) {
     CALL;
     Stream *own = own_stream(stream);
     std::lock_guard<std::mutex> guard(lock);
-    if (!events.count(event) || !own)
+    if (!events.count(event) || ((uintptr_t)stream > 2 && !own))
         return INVALID_HANDLE;
-    *event = Event{own, own->end()};
+    *event = own ? Event{own, own->end()} : Event{};
     return OK;
 }
 EXPORT int cuEventSynchronize(Event *event) {
@@ -444,15 +449,34 @@ EXPORT int cuEventDestroy_v2(Event *event) {
     delete event;
     return OK;
 }
+EXPORT int cuEventElapsedTime(float *milliseconds, Event *begin, Event *end) {
+    CALL;
+    std::lock_guard<std::mutex> guard(lock);
+    *milliseconds = 1;
+    return events.count(begin) && events.count(end) ? OK : INVALID_HANDLE;
+}
 EXPORT int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t bytes) {
+    CALL;
     memcpy((void *)device, host, bytes);
     return OK;
 }
 EXPORT int cuMemcpyDtoH_v2(void *host, uint64_t device, size_t bytes) {
+    CALL;
     memcpy(host, (const void *)device, bytes);
     return OK;
 }
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *) {
+    CALL;
+    memcpy((void *)to, (const void *)from, bytes);
+    return OK;
+}
+EXPORT int cuMemsetD8_v2(uint64_t device, unsigned char value, size_t bytes) {
+    CALL;
+    memset((void *)device, value, bytes);
+    return OK;
+}
 EXPORT int cuCtxSynchronize() {
+    CALL;
     finish_all();
     return OK;
 }
