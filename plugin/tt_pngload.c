@@ -466,8 +466,10 @@ G_DEFINE_TYPE(TtPngloadBuffer, tt_pngload_buffer, tt_pngload_get_type())
 
 static int tt_pngload_buffer_build(VipsObject *object) {
     VipsBlob *blob = ((TtPngloadBuffer *)object)->blob;
-    if (blob && !(((TtPngload *)object)->source = vips_source_new_from_blob(blob)))
+    if (blob && !(((TtPngload *)object)->source = vips_source_new_from_blob(blob))) {
+        vips_error("tt_pngload", "%s", "the buffer is empty"); /* of which libvips says nothing */
         return -1;
+    }
     return VIPS_OBJECT_CLASS(tt_pngload_buffer_parent_class)->build(object);
 }
 
