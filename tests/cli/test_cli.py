@@ -361,7 +361,12 @@ class Refusals(CommandTest):
                                 (["--memory-limit", "99999999999999999999", "-o", "x", "in.png"], "9999999"),
                                 ([b"--backend", b"\xff", "-o", "x", "in.png"], "command line"),
                                 (["--memory-limit", "99999999999T", "-o", "x", "in.png"], "99999999999T"),
-                                (["--backend", "abacus", "-o", "x", "in.png"], "abacus")):
+                                (["--backend", "abacus", "-o", "x", "in.png"], "abacus"),
+                                (["--geo", "sideways", "-o", "x", "in.png"], "takes refuse or rewrite, not 'sideways'"),
+                                (["--device", "one", "-o", "x", "in.png"], "number of a GPU, from 0, not 'one'"),
+                                (["--device", "0", "-o", "x", "in.png"], "--backend cuda, and goes with it"),
+                                (["--device", "0", "--backend", "c", "-o", "x", "in.png"], "goes with it"),
+                                (["--rotate", "90", "--in-place", "--resume", "-", "in.png"], "--report wrote, not -")):
             self.fails(2, *arguments, says=(says,))
         self.fails(3, "-o", "x", says=("no input",))
         self.fails(3, "--rotate", "90", "-d", ".", says=("no input",))
@@ -436,6 +441,31 @@ class NothingLost(CommandTest):
         self.fails(1, "--rotate", "90", "--in-place", "in.png", says=("in.png: ", "File too large"), preexec_fn=limit)
         self.assertEqual(self.files(), ["in.png"])
         self.assertEqual(self.read("in.png"), before)
+
+    def test_too_many_open_files(self):
+        self.big("in.png")
+        before, left = self.read("in.png"), self.files()
+        failed = 0
+        for files in range(4, 12):  # of which three are its streams
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+            result = self.run_command("--rotate", "90", "--in-place", "in.png", preexec_fn=limit)
+            if result.returncode == 0:
+                break
+            self.assertEqual(result.returncode, 1, (files, result.stderr))
+            self.assertRegex(result.stderr, rb"\Aimgtranspose: in\.png: [^\n]*cannot [^\n]* \(Too many open files\): raise the limit of "
+                                            rb"open files \(ulimit -n\)\n\Z")
+            self.assertEqual((self.read("in.png"), self.files()), (before, left))
+            failed += 1
+        self.assertTrue(failed)
+        self.assertNotEqual(self.read("in.png"), before)
+
+    def test_too_long_a_name(self):
+        self.big("in.png")
+        name = "n" * 300
+        for arguments in (("-o", "out.png", name), ("-o", name, "in.png"), ("-d", name, "in.png")):
+            self.assertRegex(self.run_command("--rotate", "90", *arguments).stderr.decode(),
+                             r"\Aimgtranspose: .*\(File name too long\): use a shorter name\n\Z")
+            self.assertEqual(self.files(), ["in.png"])
 
     def test_read_only_folder(self):
         self.big("in.png")

@@ -381,7 +381,8 @@ class Plans(InputTest):
         self.assertFalse(os.path.exists(self.path("out")))
 
     def test_a_plan_can_be_read_by_a_shell(self):
-        names = [b"a b", b"a'b", b"a\nb\t", b"\xff\\", b"\\n", b"$x`", "\N{SNOWMAN}\u200b".encode(), b"a -> b", b'"', b"~"]
+        names = [b"a b", b"a'b", b"a\nb\t", b"\xff\\", b"\\n", b"$x`", "\N{SNOWMAN}\u200b".encode(), b"a -> b", b'"', b"~",
+                 b"\x7f'\"'"]
         self.make(*names)
         lines = self.plan("-r", "in", "-d", "out")
         self.assertEqual(len(lines), len(names))

@@ -282,6 +282,7 @@ class Damage(PngTest):
         for lost in range(1, 13):
             self.assertEqual(self.warns(data[:-lost], "last chunk"), whole)
         self.refused(data[:-13], "cut short")
+        self.refused(pngs.SIGNATURE + pngs.header(5, 3) + pngs.chunk(b"IEND"), "it has no pixel data; restore it from a copy")
         self.assertEqual(self.warns(data + b"junk", "whose 4 bytes behind its end"), whole)
         self.assertEqual(self.warns(data + pngs.chunk(b"tEXt", b"A\0b"), "behind its end"), whole)
 

@@ -303,6 +303,21 @@ class Tags(TiffTest):
         self.fails(1, "--rotate", "90", "--in-place", "in.tif", says=("in.tif: ", "maker note"))
         self.fails(0, "--rotate", "90", "-o", "out.tif", "in.tif", says=("warning: in.tif: ", "maker note"))
 
+    def test_photoshop(self):
+        """Its resolutions turn, and its thumbnail, which would not, is left out."""
+        resource = lambda number, body: b"8BIM" + struct.pack(">HHI", number, 0, len(body)) + body + bytes(len(body) % 2)
+        across, down = struct.pack(">IHH", 300 << 16, 1, 1), struct.pack(">IHH", 72 << 16, 2, 2)
+        rest = resource(0x404, b"\x1c\2\5\0\3abc")
+        for kind in (UNDEFINED, 1):
+            whole = resource(0x3ed, across + down) + resource(0x40c, b"old picture") + rest
+            self.put("in.tif", picture(samples(4, 3, 1, 8), 8, extra={34377: (kind, whole)}))
+            for orientation, expected in (("rot90", down + across), ("flipv", across + down)):
+                page, = self.turned(orientation)
+                self.assertEqual((page.tags[34377][0], bytes(page.tags[34377][1])), (kind, resource(0x3ed, expected) + rest))
+        self.put("in.tif", picture(samples(4, 3, 1, 8), 8, extra={34377: (3, [1, 2, 3])}))  # no bytes: nobody knows of what
+        page, = self.turned("rot90")
+        self.assertEqual(page.tags[34377], (3, [1, 2, 3]))
+
     def test_place_on_the_page(self):
         extra = {286: (RATIONAL, [1, 2]), 287: (RATIONAL, [3, 4])}
         self.put("in.tif", picture(samples(4, 3, 1, 8), 8, extra=extra))
