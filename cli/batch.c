@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "journal.h"
+#include "output_file.h"
 #include "plan.h"
 #include "progress.h"
 #include "report.h"
@@ -197,6 +198,7 @@ Status batch_run(const GPtrArray *tasks, const Options *options, const volatile 
     Options shared = *options;
     Batch batch = {.tasks = tasks, .options = &shared, .cancel = cancel, .started = g_get_monotonic_time()};
     Status status = STATUS_USAGE;
+    output_files_begin();
     if (!begin(&batch, &shared, error))
         goto out;
     g_mutex_init(&batch.lock);

@@ -16,6 +16,15 @@
 #include "stdout_file.h"
 #include "temporary.h"
 
+/* The mode that a new file gets: all may read and write whom the umask does not stop. */
+static mode_t default_mode = 0600;
+
+void output_files_begin(void) {
+    mode_t mask = umask(0);
+    umask(mask);
+    default_mode = 0666 & ~mask;
+}
+
 gboolean output_file_open(OutputFile *output, const char *path, GError **error) {
     char *folder = g_path_get_dirname(path);
     *output = (OutputFile){.path = g_strdup(path), .lock = -1, .is_stdout = !strcmp(path, "-")};
@@ -38,17 +47,6 @@ gboolean output_file_flush(OutputFile *output, GError **error) {
 
 gboolean output_file_sync(OutputFile *output, GError **error) {
     return !fsync(fileno(output->file)) || system_fault(error, "write the output to the disk", errno);
-}
-
-/* The mode that a new file gets: all may read and write whom the umask does not stop. */
-static mode_t default_mode(void) {
-    static gsize mode; /* the mask can only be read by setting it, for all threads: so once */
-    if (g_once_init_enter(&mode)) {
-        mode_t mask = umask(0);
-        umask(mask);
-        g_once_init_leave(&mode, (0666 & ~mask) | S_IFREG); /* not 0 in any case */
-    }
-    return (mode_t)mode & 07777;
 }
 
 static gboolean copy_attribute(int fd, const char *original, const char *name) {
@@ -107,7 +105,7 @@ static gboolean set_times(OutputFile *output, const struct stat *info, GError **
 gboolean output_file_dress(OutputFile *output, const char *like, const struct stat *info, gboolean times,
                            GError **error) {
     int fd = fileno(output->file);
-    if (like ? !take_over(fd, like, info) : fchmod(fd, default_mode()) != 0)
+    if (like ? !take_over(fd, like, info) : fchmod(fd, default_mode) != 0)
         return system_fault(error, "set the output's permissions", errno);
     return !times || set_times(output, info, error);
 }

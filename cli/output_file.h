@@ -24,6 +24,9 @@ typedef struct {
     int lock;        /* see temporary.h */
 } OutputFile;
 
+/* Notes the umask. It can only be read by setting it, for all threads: so this comes before there are any. */
+void output_files_begin(void);
+
 /* Creates the temporary file beside path. */
 gboolean output_file_open(OutputFile *output, const char *path, GError **error);
 
