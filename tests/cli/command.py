@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Running the real command as a user does, in a folder of its own."""
 import atexit
+import contextlib
+import errno
 import os
 import pty
 import re
@@ -9,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from folder import FolderTest
 
@@ -79,6 +82,46 @@ class CommandTest(FolderTest):
 
     def run_command(self, *arguments, command=COMMAND, **options):
         return subprocess.run([command, *arguments], capture_output=True, timeout=120, **{"cwd": self.folder, **options})
+
+    def launch(self, *arguments, **options):
+        """A run to look on at. It ends with the test, however that ends."""
+        run = subprocess.Popen([COMMAND, *arguments], **{"cwd": self.folder, "stderr": subprocess.PIPE, **options})
+        self.addCleanup(self.put_down, run)
+        return run
+
+    def put_down(self, run):
+        run.kill()
+        run.wait()
+        for stream in filter(None, (run.stdin, run.stdout, run.stderr)):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+    def until(self, run, seen):
+        """Waits for what a run does, however slow the machine is; what seen() answers. One that ends without it is a fault."""
+        while True:
+            ended, found = run.poll() is not None, seen()
+            if found:
+                return found
+            if ended:
+                self.fail(f"it ended, by {run.returncode}: {run.stderr.read()}")
+            time.sleep(0.002)
+
+    def writing_end(self, run, name):
+        """Of a named pipe, which a run has opened to read."""
+        def opened():
+            try:
+                return [os.open(self.path(name), os.O_WRONLY | os.O_NONBLOCK)]
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ENXIO)
+                return None
+        end = self.until(run, opened)[0]
+        os.set_blocking(end, True)
+        return end
+
+    def temporaries(self, folder="."):
+        """Outputs that are being written, and locked by then."""
+        names = [os.path.join(self.folder, folder, name) for name in os.listdir(self.path(folder)) if name.startswith(".imgtranspose-")]
+        return [name for name in names if os.path.getsize(name)]
 
     def succeeds(self, *arguments, **options):
         """And says nothing, but for the summary of several files."""

@@ -4,6 +4,7 @@
 usage: test_cli.py IMGTRANSPOSE CHECK_PNG GOLDEN_DIR MEDDLE_LIBRARY
 Pixels are judged by check_png, which shares no code with the command.
 """
+import contextlib
 import glob
 import os
 import random
@@ -15,7 +16,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import zlib
 
@@ -265,9 +265,7 @@ class Refusals(CommandTest):
     def test_a_header_that_claims_too_much(self):
         stream = zlib.compress(b"\0" * 64)
         data = pngs.SIGNATURE + pngs.header(787402, 787402, 8, 6) + pngs.chunk(b"IDAT", stream) + pngs.chunk(b"IEND")
-        started = time.monotonic()
         self.bad_file(data, "claims 787402 x 787402 pixels")
-        self.assertLess(time.monotonic() - started, 30)
 
     def test_headers_that_are_nonsense(self):
         stream = zlib.compress(pngs.rows(5, 3))
@@ -292,10 +290,13 @@ class Refusals(CommandTest):
     def test_devices_are_not_outputs(self):
         self.write("in.png", pngs.png(5, 3))
         os.mkfifo(self.path("pipe"))
-        for name in ("pipe", "/dev/null"):
+        kinds = {"pipe": stat.S_ISFIFO}
+        with contextlib.suppress(OSError):  # one of the test's own, which root may make
+            os.mknod(self.path("null"), 0o666 | stat.S_IFCHR, os.stat("/dev/null").st_rdev)
+            kinds["null"] = stat.S_ISCHR
+        for name, is_kind in kinds.items():
             self.fails(1, "--overwrite", "-o", name, "in.png", says=("in.png: ", name, "not a regular file"))
-        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
-        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+            self.assertTrue(is_kind(os.lstat(self.path(name)).st_mode))
 
     def test_damage_is_not_copied(self):
         stream = zlib.compress(pngs.rows(64, 64))
@@ -410,18 +411,14 @@ class Refusals(CommandTest):
         scratch = self.path("scratch")
         os.mkdir(scratch)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            run = subprocess.Popen([COMMAND, "--rotate", "90", "--memory-limit", "300K", "--backend", "cpu", "-o", "out.pgm", "-"],
-                                   cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                   env={**os.environ, "TMPDIR": scratch})
+            run = self.launch("--rotate", "90", "--memory-limit", "300K", "--backend", "cpu", "-o", "out.pgm", "-",
+                              stdin=subprocess.PIPE, env={**os.environ, "TMPDIR": scratch})
             run.stdin.write(b"P5 1000 1000 255\n" + bytes(500_000))
             run.stdin.flush()
-            end = time.monotonic() + 60
-            while scratch not in subprocess.run(["ls", "-l", f"/proc/{run.pid}/fd"], capture_output=True, text=True).stdout:
-                self.assertLess(time.monotonic(), end, "no file in TMPDIR")
-                time.sleep(0.01)
+            self.until(run, lambda: scratch in subprocess.run(["ls", "-l", f"/proc/{run.pid}/fd"], capture_output=True, text=True).stdout)
             run.send_signal(number)
             run.stdin.close()
-            self.assertNotEqual(run.wait(timeout=60), 0)
+            self.assertNotEqual(run.wait(timeout=120), 0)
             self.assertEqual(os.listdir(scratch), [])
             self.assertFalse(os.path.exists(self.path("out.pgm")))
 
@@ -564,11 +561,8 @@ class NothingLost(CommandTest):
 
     def test_an_original_that_changes_meanwhile_stays(self):
         before = open(self.big("in.png"), "rb").read()
-        run = subprocess.Popen([COMMAND, "--rotate", "90", "--in-place", "in.png"], cwd=self.folder,
-                               stderr=subprocess.PIPE, env=self.meddled(MEDDLE_TOUCH=self.path("in.png")))
-        message = run.communicate(timeout=60)[1]
-        self.assertEqual(run.returncode, 1, message)
-        self.assertIn(b"was changed", message)
+        self.fails(1, "--rotate", "90", "--in-place", "in.png", says=("was changed",),
+                   env=self.meddled(MEDDLE_TOUCH=self.path("in.png")))
         self.assertEqual((self.files(), self.read("in.png")), (["in.png"], before + b"!"))
 
     def test_signals(self):
@@ -577,11 +571,12 @@ class NothingLost(CommandTest):
         copies = [shutil.copy(source, self.path(f"{i}.png")) for i in range(200)]
         os.mkdir(self.path("out"))
         for number in (signal.SIGINT, signal.SIGTERM):
-            run = subprocess.Popen([COMMAND, "--rotate", "90", "--overwrite", "-d", "out", *copies], cwd=self.folder,
-                                   stderr=subprocess.PIPE)
-            time.sleep(0.2)
+            shutil.rmtree(self.path("out"))
+            os.mkdir(self.path("out"))
+            run = self.launch("--rotate", "90", "-d", "out", *copies)
+            self.until(run, lambda: os.listdir(self.path("out")))
             run.send_signal(number)
-            message = run.communicate(timeout=60)[1]
+            message = run.communicate(timeout=120)[1]
             self.assertEqual(run.returncode, 128 + number, message)
             self.assertEqual(message.count(b"\n"), 1)
             for name in os.listdir(self.path("out")):
@@ -603,12 +598,13 @@ class Streams(CommandTest):
             self.assertEqual((run.returncode, run.stderr.count(b"\n")), (1, 1))
 
     def test_an_ignored_hangup_stays_ignored(self):
-        big = self.write("in.png", pngs.png(1500, 1500, 8, 6))
-        run = subprocess.Popen(["nohup", COMMAND, "--rotate", "90", "-o", "out.png", big], cwd=self.folder,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.1)
-        run.send_signal(signal.SIGHUP)
-        self.assertEqual(run.wait(timeout=60), 0)
+        """As under nohup."""
+        os.mkfifo(self.path("pipe"))
+        run = self.launch("--rotate", "90", "-o", "out.pgm", "pipe", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        with open(self.writing_end(run, "pipe"), "wb") as pipe:
+            run.send_signal(signal.SIGHUP)
+            pipe.write(b"P5 1 1 255\n!")
+        self.assertEqual((run.communicate(timeout=120)[1], run.returncode), (b"", 0))
 
 
 class Raw(CommandTest):

@@ -104,20 +104,16 @@ class Leftovers(InPlaceTest):
         with open(self.path("big.pgm"), "wb") as file:
             file.write(b"P5\n20000 20000\n255\n")
             file.truncate(19 + 20000 * 20000)
-        run = subprocess.Popen([COMMAND, "--rotate", "90", "-o", "out.pgm", "big.pgm"], cwd=self.folder,
-                               stderr=subprocess.PIPE)
-        found = []
-        while not found and run.poll() is None:
-            found = [name for name in self.files() if name.startswith(".imgtranspose-")]
-        self.assertTrue(found)
+        run = self.launch("--rotate", "90", "-o", "out.pgm", "big.pgm")
+        found = os.path.basename(self.until(run, self.temporaries)[0])
+        run.send_signal(signal.SIGSTOP)
         # It is alive: another run leaves it alone, and reads it neither.
         self.succeeds(*IN_PLACE, "a.pgm")
-        self.fails(1, *IN_PLACE, found[0], says=(found[0], "temporary"))
-        self.assertIn(found[0], self.files())
-        run.kill()
-        run.communicate()
+        self.fails(1, *IN_PLACE, found, says=(found, "temporary"))
+        self.assertIn(found, self.files())
+        self.put_down(run)
         os.remove(self.path("big.pgm"))
-        return found[0]
+        return found
 
     def test_the_next_run_removes_them(self):
         name = self.name_of_a_temporary()
@@ -267,10 +263,9 @@ class Stopping(command.CommandTest):
         for i in range(20):
             shutil.copy(self.path("big.png"), self.path(f"{i}.png"))
         os.mkdir(self.path("out"))
-        run = subprocess.Popen([COMMAND, "--rotate", "90", "-j", "1", "--png-level", "9", "-d", "out", *arguments, "big.png",
-                                *(f"{i}.png" for i in range(20))], cwd=self.folder, stderr=subprocess.PIPE)
-        while not os.listdir(self.path("out")):
-            time.sleep(0.002)
+        run = self.launch("--rotate", "90", "-j", "1", "--png-level", "9", "-d", "out", *arguments, "big.png",
+                          *(f"{i}.png" for i in range(20)))
+        self.until(run, lambda: os.listdir(self.path("out")))
         return run
 
     def outputs(self):

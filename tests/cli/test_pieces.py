@@ -188,26 +188,24 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
         with open(self.path("in.raw"), "wb") as file:
             file.truncate(4 << 30)
         for arguments, number in ((["--rotate", "90"], signal.SIGTERM), (["--flip", "vertical"], signal.SIGINT)):
-            run = subprocess.Popen([COMMAND, *arguments, "--raw", "65536x65536x1", "-o", "out.raw", "in.raw"], cwd=self.folder,
-                                   stderr=subprocess.PIPE)
-            time.sleep(0.3)
+            run = self.launch(*arguments, "--raw", "65536x65536x1", "-o", "out.raw", "in.raw")
+            self.until(run, self.temporaries)
             run.send_signal(number)
             if number == signal.SIGINT:  # the first one lets what was begun come to its end
                 time.sleep(0.3)
                 self.assertIsNone(run.poll())
                 run.send_signal(number)
-            message = run.communicate(timeout=60)[1]
+            message = run.communicate(timeout=120)[1]
             self.assertEqual((run.returncode, message.count(b"\n")), (128 + number, 1), message)
             self.assertEqual(self.files(), ["in.raw"])
 
     def test_a_file_that_shrinks_meanwhile(self):
         with open(self.path("in.raw"), "wb") as file:
             file.truncate(4 << 30)
-        run = subprocess.Popen([COMMAND, "--rotate", "90", "--raw", "65536x65536x1", "-o", "out.raw", "in.raw"], cwd=self.folder,
-                               stderr=subprocess.PIPE)
-        time.sleep(0.2)
+        run = self.launch("--rotate", "90", "--raw", "65536x65536x1", "-o", "out.raw", "in.raw")
+        self.until(run, self.temporaries)
         os.truncate(self.path("in.raw"), 1 << 20)
-        message = run.communicate(timeout=100)[1]
+        message = run.communicate(timeout=120)[1]
         self.assertEqual((run.returncode, message.count(b"\n")), (1, 1), message)
         self.assertIn(b"became shorter", message)
         self.assertEqual(self.files(), ["in.raw"])

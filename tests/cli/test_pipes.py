@@ -3,17 +3,19 @@
 
 usage: test_pipes.py IMGTRANSPOSE
 """
+import fcntl
 import os
 import random
 import signal
-import subprocess
+import struct
 import sys
+import termios
 import threading
 import time
 import unittest
 
 import pngs
-from command import ARGUMENTS, COMMAND, CommandTest, turn
+from command import ARGUMENTS, CommandTest, turn
 
 WIDTH, HEIGHT = 301, 203
 
@@ -29,6 +31,11 @@ def raw(pixels):
 
 def ppm(pixels):
     return b"P6\n%d %d\n255\n" % (len(pixels[0]), len(pixels)) + raw(pixels)
+
+
+def unread(pipe):
+    """Bytes that lie in it."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 class Pipes(CommandTest):
@@ -51,19 +58,26 @@ class Pipes(CommandTest):
                         time.sleep(pause)
             except BrokenPipeError:
                 pass  # the reader had enough
-        thread = threading.Thread(target=write)
-        thread.start()
-        self.addCleanup(thread.join)
+        self.writer = threading.Thread(target=write)
+        self.writer.start()
+        self.addCleanup(self.end_feed)
+
+    def end_feed(self):
+        """Nobody reads any more: a writer that still waits for a reader gets one, which is gone at once."""
+        os.close(os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK))
+        self.writer.join()
 
     def turned(self, data, *arguments, **how):
         self.feed(data, **how)
         self.succeeds("--overwrite", "-o", "out", *arguments, "pipe")
+        self.end_feed()
         self.assertEqual(os.listdir(self.path("temporary")), [])
         return self.read("out")
 
     def refused(self, data, *arguments, says):
         self.feed(data)
         self.fails(1, "-o", "bad", *arguments, "pipe", says=("pipe: ",) + says)
+        self.end_feed()
         self.assertEqual(os.listdir(self.path("temporary")), [])
         self.assertFalse(os.path.exists(self.path("bad")))
 
@@ -74,6 +88,7 @@ class Pipes(CommandTest):
             if name != "none":
                 self.feed(ppm(picture))
                 self.succeeds("--overwrite", "-o", "out", *arguments, "pipe")
+                self.end_feed()
                 self.assertEqual(self.read("out"), ppm(turn(picture, name)), name)
 
     def test_slowly_and_through_little_memory(self):
@@ -127,15 +142,13 @@ class Pipes(CommandTest):
     def test_interrupted_while_nobody_writes(self):
         for limit in ("20K", "1G"):
             for begun in (b"", ppm(rows())[:99999]):
-                process = subprocess.Popen([COMMAND, "--memory-limit", limit, "--rotate", "90", "-o", "out", "pipe"],
-                                           cwd=self.folder, stderr=subprocess.PIPE)
-                writer = os.open(self.path("pipe"), os.O_WRONLY)
-                os.write(writer, begun)
-                time.sleep(0.2)
-                process.send_signal(signal.SIGINT)
-                message = process.communicate(timeout=60)[1]
-                os.close(writer)
-                self.assertEqual((process.returncode, message.count(b"\n")), (130, 1), message)
+                run = self.launch("--memory-limit", limit, "--rotate", "90", "-o", "out", "pipe")
+                with open(self.writing_end(run, "pipe"), "wb", buffering=0) as pipe:
+                    pipe.write(begun)
+                    self.until(run, lambda: not unread(pipe))
+                    run.send_signal(signal.SIGINT)
+                    message = run.communicate(timeout=120)[1]
+                self.assertEqual((run.returncode, message.count(b"\n")), (130, 1), message)
                 self.assertEqual(self.files(), ["pipe", "temporary"])
                 self.assertEqual(os.listdir(self.path("temporary")), [])
 

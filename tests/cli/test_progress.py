@@ -11,7 +11,6 @@ import subprocess
 import sys
 import termios
 import threading
-import time
 import unicodedata
 import unittest
 
@@ -52,23 +51,27 @@ class Progress(command.CommandTest):
         return thread
 
     def on_terminal(self, width, *options, **variables):
-        """What a terminal of this width gets; each pipe goes on once the line tells of it."""
+        """What a terminal of this width gets."""
         ours, theirs = self.terminal()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        return self.told(ours, theirs, width, *options, **{"TERM": "xterm", **variables})
+
+    def told(self, ours, theirs, width, *options, **variables):
+        """What comes out at one end of what a run has at the other; each pipe goes on once the line tells of it."""
         got, changed = bytearray(), threading.Condition()
 
-        def told(number):
+        def tells(number):
             lines = got.decode(errors="replace").split(CLEAR)
             return any(f"{number + 1}/5 files" in line and (width <= 100 or line.endswith(self.endings[number]))
                        for line in lines)
 
         def wait(number):  # a line that never comes is missed by what is looked at afterwards
             with changed:
-                changed.wait_for(lambda: "always" not in options or told(number), timeout=20)
+                changed.wait_for(lambda: "always" not in options or tells(number), timeout=60)
 
         feeder = self.feeder(wait)
         run = subprocess.Popen([COMMAND, *options, *self.arguments], cwd=self.folder, stderr=theirs, stdout=subprocess.PIPE,
-                               env={**os.environ, "TERM": "xterm", **variables})
+                               env={**os.environ, **variables})
         os.close(theirs)
         while True:
             try:
@@ -81,8 +84,8 @@ class Progress(command.CommandTest):
                 got += data
                 changed.notify()
         os.close(ours)
-        self.assertEqual((run.wait(), run.stdout.read()), (1, b""), got)
-        run.stdout.close()
+        with run.stdout:
+            self.assertEqual((run.wait(), run.stdout.read()), (1, b""), got)
         feeder.join()
         return got.decode().replace("\r\n", "\n")
 
@@ -129,10 +132,7 @@ class Progress(command.CommandTest):
             self.assertNotIn("\r", self.on_terminal(80, *options, **variables))
 
     def test_into_a_file_when_asked(self):
-        feeder = self.feeder(lambda number: time.sleep(0.15))
-        run = self.run_command("--progress", "always", *self.arguments, env={**os.environ, "COLUMNS": "50"})
-        feeder.join()
-        lines, shown = self.screen(run.stderr.decode())
+        lines, shown = self.screen(self.told(*os.pipe(), 50, "--progress", "always", COLUMNS="50"))
         self.check_rest(lines)
         self.assertTrue(shown)
         for line in shown:

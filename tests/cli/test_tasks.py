@@ -13,7 +13,7 @@ import sys
 import unittest
 
 import command
-from command import ARGUMENTS, COMMAND
+from command import ARGUMENTS
 from test_inputs import InputTest, pgm, rot90
 
 
@@ -164,12 +164,7 @@ class Lists(TaskTest):
 
 class Service(TaskTest):
     def start(self, *arguments):
-        service = subprocess.Popen([COMMAND, "--tasks", "-", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=self.folder, bufsize=0)
-        self.addCleanup(service.stdout.close)
-        self.addCleanup(service.stderr.close)
-        self.addCleanup(service.kill)
-        return service
+        return self.launch("--tasks", "-", *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
     def test_each_line_is_answered_before_the_next_is_written(self):
         service = self.start()
@@ -186,14 +181,14 @@ class Service(TaskTest):
                     self.assertEqual((answer["status"], answer["message"][:10]), ("failed", "is no task"))
         service.stdin.close()
         self.assertEqual(json.loads(service.stdout.readline())["turned"], 20)
-        self.assertEqual(service.wait(timeout=60), 1)
+        self.assertEqual(service.wait(timeout=120), 1)
 
     def test_order_where_a_folder_appears_meanwhile(self):
         os.makedirs(self.path("sub"))
         os.mkfifo(self.path("sub/p.pgm"))
         service = self.start("-j", "2", "-d", "out")
         service.stdin.write(b'{"op":"rot90","in":"sub/p.pgm"}\n')
-        with open(self.path("sub/p.pgm"), "wb") as pipe:  # waits until the first task has begun
+        with open(self.writing_end(service, "sub/p.pgm"), "wb") as pipe:  # the first task has begun
             os.makedirs(self.path("out/sub"))
             service.stdin.write(b'{"op":"rot90","in":"out/sub/p.pgm","out":"out/twice.pgm"}\n')
             self.assertEqual(select.select([service.stdout], [], [], 0.5)[0], [])
@@ -201,7 +196,7 @@ class Service(TaskTest):
         answers = [json.loads(service.stdout.readline()) for _ in range(2)]
         self.assertEqual([(answer["line"], answer["status"]) for answer in answers], [(1, "turned"), (2, "turned")])
         service.stdin.close()
-        self.assertEqual(service.wait(), 0)
+        self.assertEqual(service.wait(timeout=120), 0)
         self.assertEqual(self.read("out/twice.pgm"), pgm(b"p")[:-6] + pgm(b"p")[:-7:-1])
 
     def test_signals_end_a_service_that_waits(self):
@@ -210,7 +205,7 @@ class Service(TaskTest):
             service.stdin.write(b'{"op":"rot90","in":"a.pgm","out":"%d.pgm"}\n' % number)
             self.assertEqual(json.loads(service.stdout.readline())["status"], "turned")
             service.send_signal(number)
-            self.assertEqual(service.wait(timeout=60), 128 + number)
+            self.assertEqual(service.wait(timeout=120), 128 + number)
             service.stdin.close()
 
     def test_a_client_that_is_gone(self):
@@ -218,7 +213,7 @@ class Service(TaskTest):
         service.stdout.close()
         service.stdin.write(b'{"op":"rot90","in":"a.pgm","out":"x.pgm"}\n')
         service.stdin.close()
-        self.assertEqual(service.wait(timeout=60), 1)
+        self.assertEqual(service.wait(timeout=120), 1)
         self.assertEqual(self.read("x.pgm"), rot90(pgm(b"a.pgm")))  # done, and nobody heard of it
 
 
