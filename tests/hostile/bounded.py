@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The command within bounds: of time, of memory, and of what it may say."""
+import contextlib
+import glob
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +17,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from command import COMMAND, CommandTest
 
 SANITIZED = bool(os.environ.get("TT_SANITIZED"))
-SECONDS = 10       # of work for one file, whatever else the machine does; a run that waits is stopped
-WAITS = 12         # times as long
+SECONDS = 10       # of work for one file, whatever else the machine does
+WAITS = 60         # seconds in which no thread of a run could go on, after which it is stopped
 SLOWER = 6 if SANITIZED else 1
 MEMORY_LIMIT = 64  # MB, as the command is told
 MOST_MEMORY = 300  # MB of a process: the limit and, of libvips' libraries, code and threads
@@ -27,21 +30,41 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
                                                    if name == "ASAN_OPTIONS" else ":halt_on_error=1")
 
 
+def states(pid):
+    """Those of its threads."""
+    found = set()
+    for task in glob.glob(f"/proc/{pid}/task/*/stat"):
+        with contextlib.suppress(OSError), open(task) as file:
+            found.add(file.read().rpartition(")")[2].split()[0])
+    return found
+
+
+def stacks(pid):
+    """Where its threads are, for whom there is gdb to say."""
+    gdb = shutil.which("gdb")
+    return subprocess.run([gdb, "-p", str(pid), "-batch", "-ex", "thread apply all backtrace"], capture_output=True, text=True).stdout if gdb else ""
+
+
 class Run:
     """One run of the command: status (None if it was stopped for its time), text, memory (its most, in MB), seconds of work."""
 
     def __init__(self, arguments, folder, seconds=SECONDS, environment=None, command=None):
         quiet = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}  # touches what is never used
-        limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK)),
+        most = int(4 * seconds * SLOWER)  # ends what works for ever
+        limit = lambda: (resource.setrlimit(resource.RLIMIT_CPU, (most, most)),
+                         signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK)),
                          resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen([*(command or [COMMAND]), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                                        preexec_fn=limit, env={**quiet, **(environment or {})})
-            self.stopped = False
-            timer = threading.Timer(seconds * WAITS * SLOWER, self.stop, [process])
-            timer.start()
+            self.stopped, self.at = False, ""
+            over = threading.Event()
+            watch = threading.Thread(target=self.watch, args=(process.pid, over))
+            watch.start()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # so that its number stays its own while it is watched
+            over.set()
+            watch.join()
             _, status, usage = os.wait4(process.pid, 0)
-            timer.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)
             self.text = said.read().decode(errors="replace")
@@ -50,9 +73,16 @@ class Run:
         self.seconds = usage.ru_utime + usage.ru_stime
         self.late = self.seconds > seconds * SLOWER
 
-    def stop(self, process):
-        self.stopped = True
-        process.send_signal(signal.SIGKILL)
+    def watch(self, pid, over):
+        """What the machine, or somebody, does not let run does not wait."""
+        waits = 0
+        while not over.wait(1):
+            waits = waits + 1 if states(pid) <= set("SZX") else 0
+            self.stopped = waits >= WAITS
+            if self.stopped:
+                self.at = stacks(pid)
+                os.kill(pid, signal.SIGKILL)
+                return
 
 
 def bound(*arguments):
@@ -62,7 +92,7 @@ def bound(*arguments):
 class HostileTest(CommandTest):
     def within_bounds(self, run, what):
         """It ended by itself, in time, with a status of its own, in its memory."""
-        self.assertIsNotNone(run.status, f"{what}: waits, with {run.seconds:.0f} s of work done")
+        self.assertIsNotNone(run.status, f"{what}: waits, with {run.seconds:.0f} s of work done\n{run.at}")
         self.assertFalse(run.late, f"{what}: {run.seconds:.0f} s of work")
         self.assertIn(run.status, (0, 1), f"{what}: {run.text[-2000:]}")
         if not SANITIZED:
