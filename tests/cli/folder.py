@@ -2,8 +2,14 @@
 """Tests in a folder of their own."""
 import os
 import shutil
+import signal
 import tempfile
 import unittest
+
+# What a test sends arrives, also under nohup and in a shell's background, where such signals are ignored.
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class FolderTest(unittest.TestCase):

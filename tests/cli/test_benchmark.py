@@ -6,12 +6,12 @@ usage: test_benchmark.py IMGTRANSPOSE
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from folder import FolderTest
 
 COMMAND = os.path.abspath(sys.argv[1])
 BYTES = {"u8": 1, "u16": 2, "rgb8": 3, "rgba8": 4, "rgb16": 6, "f32": 4, "f64": 8, "rgbf32": 12,
@@ -22,10 +22,9 @@ KEYS = {"case": str, "width": int, "height": int, "orientation": str, "backend":
 SMALL = ("--memory-limit", "2M")  # buffers of 1 MiB: everything is measured, and soon
 
 
-class BenchmarkTest(unittest.TestCase):
+class BenchmarkTest(FolderTest):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="imgtranspose-benchmark-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.report = os.path.join(self.folder, "report.json")
 
     def run_command(self, *arguments, **environment):
