@@ -519,7 +519,7 @@ class NothingLost(CommandTest):
         """Streamed and through a frame; interlaced pictures, which are read anywhere, are among the cards."""
         cards = [self.big("in.png")] + sorted(glob.glob(os.path.join(GOLDEN, "*interlaced*.png")))
         self.assertGreater(len(cards), 1)
-        for original in [open(card, "rb").read() for card in cards]:
+        for original in [self.read(card) for card in cards]:
             for name, arguments in ARGUMENTS.items():
                 self.write("in.png", original)
                 self.write("copy.png", original)
@@ -532,7 +532,8 @@ class NothingLost(CommandTest):
 
     def test_a_spoiled_copy_replaces_nothing(self):
         """A byte of it changes when it is synced: so it must be synced, and read back."""
-        before = open(self.big("in.png"), "rb").read()
+        self.big("in.png")
+        before = self.read("in.png")
         for arguments in ARGUMENTS.values():
             if arguments != ["--auto-orient"]:
                 self.fails(1, *arguments, "--in-place", "in.png", says=("in.png: ", "turned copy"),
@@ -547,7 +548,8 @@ class NothingLost(CommandTest):
 
     def test_a_simple_file_system(self):
         """As many a mounted share is: outputs get their names there too, and none that is taken."""
-        before = open(self.big("in.png"), "rb").read()
+        self.big("in.png")
+        before = self.read("in.png")
         simple = self.meddled(MEDDLE_SIMPLE="1")
         self.succeeds("--rotate", "90", "-o", "out.png", "in.png", env=simple)
         self.succeeds("--rotate", "90", "-o", "same.png", "in.png")
@@ -560,7 +562,8 @@ class NothingLost(CommandTest):
         self.assertEqual(self.files(), ["in.png", "in.png~", "new.png", "out.png", "same.png"])
 
     def test_an_original_that_changes_meanwhile_stays(self):
-        before = open(self.big("in.png"), "rb").read()
+        self.big("in.png")
+        before = self.read("in.png")
         self.fails(1, "--rotate", "90", "--in-place", "in.png", says=("was changed",),
                    env=self.meddled(MEDDLE_TOUCH=self.path("in.png")))
         self.assertEqual((self.files(), self.read("in.png")), (["in.png"], before + b"!"))
