@@ -8,7 +8,10 @@
 
 #include <tiletranspose/tt.h>
 
-G_DEFINE_QUARK(imgtranspose_error, command_error)
+/* G_DEFINE_QUARK would keep the number in a variable that threads share without a lock. */
+GQuark command_error_quark(void) {
+    return g_quark_from_static_string("imgtranspose-error");
+}
 
 gboolean fault(GError **error, Status status, const char *format, ...) {
     va_list args;
