@@ -24,6 +24,7 @@ void open_standard_streams(void) {
 }
 
 static void on_signal(int number) {
+    int before = errno;
     if (*cancel_flag) {
         signal(number, SIG_DFL);
         raise(number);
@@ -31,6 +32,7 @@ static void on_signal(int number) {
     if (*stop_flag || number != SIGINT)
         *cancel_flag = number;
     *stop_flag = number;
+    errno = before;
 }
 
 void catch_signals(volatile int *stop, volatile int *cancel) {
