@@ -195,7 +195,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
                 time.sleep(0.3)
                 self.assertIsNone(run.poll())
                 run.send_signal(number)
-            message = run.communicate(timeout=120)[1]
+            message = run.communicate()[1]
             self.assertEqual((run.returncode, message.count(b"\n")), (128 + number, 1), message)
             self.assertEqual(self.files(), ["in.raw"])
 
@@ -205,7 +205,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
         run = self.launch("--rotate", "90", "--raw", "65536x65536x1", "-o", "out.raw", "in.raw")
         self.until(run, self.temporaries)
         os.truncate(self.path("in.raw"), 1 << 20)
-        message = run.communicate(timeout=120)[1]
+        message = run.communicate()[1]
         self.assertEqual((run.returncode, message.count(b"\n")), (1, 1), message)
         self.assertIn(b"became shorter", message)
         self.assertEqual(self.files(), ["in.raw"])
