@@ -123,15 +123,17 @@ static void check_tiles(const Job *j, const TtPlan *plan) {
     }
 }
 
-/* The limit is used: not a row more would fit, or not a column where pieces are as high as the source. */
+/* The limit is used: not a row more would fit, or one piece less would not do where pieces are as high as the
+ * source. */
 static void check_large_enough(const Job *j, const TtPlan *plan) {
     TtRect more = {0, 0, plan->width, plan->height};
+    size_t unit = packed(j) ? 8 / j->bits : 1;
     if (plan->count < 2 || j->options.tile_width > 1 || j->options.tile_height > 1)
         return;
     if (more.height < j->height)
         more.height++;
     else
-        more.width += packed(j) ? 8 / j->bits : 1;
+        more.width = ((j->width - 1) / (plan->columns - 1) / unit + 1) * unit;
     EXPECT(bytes_of(more, j) > j->options.memory_limit, "pieces of %zux%zu are small: %s", plan->width,
            plan->height, describe(j));
 }
