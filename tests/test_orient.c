@@ -215,8 +215,9 @@ static void test_large(void) {
     test_large_one((Format){16, 0}, 256, 300, 8192);
     test_large_one((Format){0, 1}, 4096, 4096, 512);
     /* ... and few sets of a larger cache: the source is read in strips. */
-    test_large_one((Format){3, 0}, 600, 700, 8192);
-    test_large_one((Format){4, 0}, 700, 600, 16384);
+    test_large_one((Format){2, 0}, 1100, 300, 16384);
+    test_large_one((Format){3, 0}, 1050, 500, 8192);
+    test_large_one((Format){4, 0}, 1100, 300, 16384);
     test_large_one((Format){5, 0}, 300, 600, 16384);
     test_large_one((Format){6, 0}, 300, 500, 16384);
     test_large_one((Format){8, 0}, 600, 300, 32768);

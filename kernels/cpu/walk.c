@@ -31,8 +31,8 @@ enum {
     /* The rows of the source are taken in strips where they crowd in the level-2 cache, and several tiles
      * down before the next strip: the destination's lines that these share wait meanwhile. */
     SECOND_LEVEL = 2 * 1024 * 1024, /* bytes of that cache */
-    STRIP_RUN = 512,                /* bytes of the destination's rows that a strip has at least */
-    BAND = 512,                     /* rows of the destination before the next strip */
+    STRIP_LEAST = 64,               /* rows of the source that a strip has at least */
+    BAND = 1024,                    /* rows of the destination before the next strip */
 };
 
 typedef struct {
@@ -98,15 +98,15 @@ TtTile tt_tile_of(size_t bits, ptrdiff_t src_pitch, ptrdiff_t dst_pitch) {
     return (TtTile){rows, columns > unit ? columns - columns % unit : columns};
 }
 
-/* As many columns as the source's rows, from which they come, have room in the level-2 cache: at a pitch that
- * is a multiple of a large power of two they share few sets of it. Processors fetch more of a row than is
- * asked for, which is of use only if it is still there when the next tile is read. Of narrow elements a
- * single tile has too many rows for that. */
+/* As many columns as the source's rows, from which they come, have room in half of the level-2 cache: at a
+ * pitch that is a multiple of a large power of two they share few sets of it. Processors fetch more of a row
+ * than is asked for, which is of use only if it is still there when the next tile is read. Of bytes a single
+ * tile has too many rows for that. */
 static size_t strip_of(const TtMove *m, size_t tile_rows) {
-    size_t bits = bits_of(m), pitch = (size_t)m->src.pitch, apart = pitch & -pitch;
-    if (!apart || bits <= 16)
+    size_t pitch = (size_t)m->src.pitch, apart = pitch & -pitch;
+    if (!apart || bits_of(m) <= 8)
         return BLOCK_MOST;
-    return larger(1, larger(SECOND_LEVEL / apart, STRIP_RUN * 8 / bits) / tile_rows) * tile_rows;
+    return larger(1, larger(SECOND_LEVEL / 2 / apart, STRIP_LEAST) / tile_rows) * tile_rows;
 }
 
 static void shape_tiled(Walk *walk) {
