@@ -27,7 +27,7 @@ except ImportError:
 
 ROUNDS = 5
 CASES = [("u8", np.uint8, 1), ("u16", np.uint16, 1), ("rgb8", np.uint8, 3), ("rgba8", np.uint8, 4), ("rgb16", np.uint16, 3),
-         ("f32", np.float32, 1), ("rgbf32", np.float32, 3), ("f64", np.float64, 1)]
+         ("f32", np.float32, 1), ("rgbf32", np.float32, 3), ("rgbaf32", np.float32, 4), ("f64", np.float64, 1)]
 CORES = len(os.sched_getaffinity(0))
 POOL = concurrent.futures.ThreadPoolExecutor(CORES)
 
