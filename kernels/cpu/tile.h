@@ -39,7 +39,7 @@ enum {
     PACKED_PULL = 128,                 /* for packed samples: rows of 1 bit, half as many of 2 ... */
     PACKED_PITCH = 80,                 /* ... of 16, 32 or 64 bytes, and room for a vector */
     DIRECT_ROWS = 64,                  /* of the source, transposed at once straight from the picture; */
-    CROWDED_ROWS = 16,                 /* where they fall into few sets of the cache */
+    CROWDED_ROWS = 32,                 /* where they fall into few sets of the cache, half as many if wide */
     ROW_PIECE = 1024,                  /* bytes of a row moved at once on their way past the cache, */
     ROW_AHEAD = 4096,                  /* and how far ahead of those moved others are asked for */
 };
@@ -178,7 +178,8 @@ typedef struct {
     }                                                                                                        \
     static void direct_##size(const uint8_t *src, ptrdiff_t src_pitch, size_t rows, size_t columns,          \
                               uint8_t *dst, ptrdiff_t dst_pitch) {                                           \
-        const size_t most = larger(tt_crowded(src_pitch, 0) ? CROWDED_ROWS : DIRECT_ROWS, (edge)*LANES);     \
+        const size_t crowded = (size) > 8 ? CROWDED_ROWS / 2 : CROWDED_ROWS;                                 \
+        const size_t most = larger(tt_crowded(src_pitch, 0) ? crowded : DIRECT_ROWS, (edge)*LANES);          \
         for (size_t top = 0; top < rows; top += most)                                                        \
             for (size_t c = 0; c < columns; c += (edge))                                                     \
                 for (size_t r = top; r < smaller(rows, top + most); r += (edge)*LANES)                       \
