@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packing looks at each byte once and never branches on what it finds, since of noise nobody can foretell it:
- * whether a string is known only decides what is kept. Strings are in buckets of two, and a third one drops
- * the oldest. That costs a string now and then (0.1 to 0.5 % of the size), which a reader, who knows it, does
- * not notice. Codes are collected until the table is full, and only then put into bits, in runs of one width.
+ * Packing looks at each byte once and does not branch on whether a string is known, since of noise nobody can
+ * foretell it: that only decides what is kept. Strings are in buckets of three; those for which a bucket has
+ * no room, one in fifty, stand aside in a list. Codes are collected until the table is full, and only then
+ * put into bits, in runs of one width.
+ *
+ * A full table need not pay: of noise, where strings of two bytes are all that there is, codes of 12 bits say
+ * no more than those of 9 did. So the table is cleared at the width that took the fewest bits a byte, and
+ * only ever more seldom tried to its end again.
  */
 #include "tiff_lzw.h"
 
@@ -17,10 +21,14 @@ enum {
     STRINGS = FULL - FIRST,
     NARROWEST = 9, /* bits of a code */
     WIDEST = 12,
-    CODE_BITS = 12, /* of a string in a bucket, below the string without its last byte, and that byte */
+    CODE_BITS = 12, /* of a string in a bucket, below its last byte: the one before is told by the bucket */
+    STRING_BITS = CODE_BITS + 8 + 1,
+    IS_STRING = 1 << (STRING_BITS - 1),
     BUCKET_BITS = 12,
     BUCKETS = 1 << BUCKET_BITS,
-    INLINE = 8, /* bytes of a string that are kept with it */
+    TRIED_AGAIN = 1 << 15, /* bytes after which a table is first filled whatever others were worth */
+    MARGIN = 16,           /* parts of which it must be better to be cleared before it is full */
+    INLINE = 8,            /* bytes of a string that are kept with it */
 };
 
 /* A string of the reader's: its first bytes, and where all of it was last written. */
@@ -29,9 +37,17 @@ typedef struct {
     guint32 length, at;
 } String;
 
+/* One for which its bucket has no room. */
+typedef struct {
+    guint32 string;
+    guint32 next; /* of the same bucket, or 0 */
+} Aside;
+
 struct TiffLzw {
     guint64 buckets[BUCKETS];
-    guint16 mix[256]; /* what a byte adds to the bucket's number */
+    guint16 first_aside[BUCKETS]; /* of buckets that are marked so */
+    Aside aside[STRINGS + 1];     /* from 1 on */
+    guint16 mix[256];             /* what a byte adds to the bucket's number */
     guint16 codes[STRINGS];
     String strings[1 << WIDEST];
 };
@@ -97,27 +113,112 @@ static void put_codes(Bits *b, const guint16 *codes, gsize n) {
     }
 }
 
-/* The codes of strings from `in` on until the table is full; *string: the one that is begun. */
-static gsize find_codes(TiffLzw *lzw, const guint8 **in, const guint8 *end, guint32 *string) {
-    const guint8 *next = *in;
-    guint32 code = *string;
-    gsize n = 0;
-    memset(lzw->buckets, 0xff, sizeof(lzw->buckets));
-    while (next < end && n < STRINGS) {
-        guint32 byte = *next++, wanted = (code << 8 | byte) << CODE_BITS;
-        guint64 *place = &lzw->buckets[code ^ lzw->mix[byte]], bucket = *place;
-        guint32 young = (guint32)bucket ^ wanted, old = (guint32)(bucket >> 32) ^ wanted;
-        gboolean is_young = young < 1 << CODE_BITS, is_old = old < 1 << CODE_BITS, found = is_young | is_old;
-        guint64 added = bucket << 32 | wanted | (guint32)(FIRST + n);
+/* The code of a string that stands aside; or else 0, and now it does. */
+static guint32 look_aside(TiffLzw *lzw, guint32 place, guint32 string, guint32 *n_aside) {
+    const guint64 has_aside = (guint64)1 << 63;
+    guint32 first = lzw->buckets[place] & has_aside ? lzw->first_aside[place] : 0;
+    for (guint32 i = first; i; i = lzw->aside[i].next)
+        if ((lzw->aside[i].string ^ string) >> CODE_BITS == 0)
+            return lzw->aside[i].string & ((1 << CODE_BITS) - 1);
+    lzw->aside[++*n_aside] = (Aside){string, first};
+    lzw->first_aside[place] = (guint16)*n_aside;
+    lzw->buckets[place] |= has_aside;
+    return 0;
+}
+
+/* How far the input is turned into codes, with an empty table before the first. */
+typedef struct {
+    const guint8 *in;
+    guint32 string; /* that is begun */
+    gsize n;        /* of codes */
+    guint32 n_aside;
+} Scan;
+
+/* Codes before the table is cleared, so that the code for that has no more bits than they. */
+static gsize codes_until(guint width) {
+    return width == WIDEST ? STRINGS : ((gsize)1 << width) - FIRST - 1;
+}
+
+/* Goes on until there are n codes, or no more bytes, in a table for codes of so many bits. */
+static void find_codes(TiffLzw *lzw, Scan *scan, const guint8 *end, guint widest, gsize most) {
+    const guint32 all = (1 << STRING_BITS) - 1, known = 1 << CODE_BITS;
+    const guint unmixed = BUCKET_BITS - widest;
+    const guint8 *next = scan->in;
+    guint32 code = scan->string;
+    gsize n = scan->n;
+    while (next < end && n < most) {
+        guint32 byte = *next++, wanted = IS_STRING | byte << CODE_BITS, added = wanted | (guint32)(FIRST + n),
+                place = code ^ lzw->mix[byte] >> unmixed;
+        guint64 bucket = lzw->buckets[place];
+        guint32 a = ((guint32)bucket & all) ^ wanted, b = ((guint32)(bucket >> STRING_BITS) & all) ^ wanted,
+                c = ((guint32)(bucket >> 2 * STRING_BITS) & all) ^ wanted;
+        gboolean found = (a < known) | (b < known) | (c < known);
+        guint64 full = bucket >> (3 * STRING_BITS - 1);
         lzw->codes[n] = (guint16)code;
-        *place = found ? bucket : added;
+        if (G_UNLIKELY(full & (guint64)!found)) {
+            code = look_aside(lzw, place, added, &scan->n_aside);
+            n += !code;
+            code = code ? code : byte;
+            continue;
+        }
+        lzw->buckets[place] = found ? bucket : bucket << STRING_BITS | added;
         n += !found;
-        code = is_old ? old : byte;
-        code = is_young ? young : code;
+        code = c < known ? c : byte;
+        code = b < known ? b : code;
+        code = a < known ? a : code;
     }
-    *in = next;
-    *string = code;
-    return n;
+    scan->in = next;
+    scan->string = code;
+    scan->n = n;
+}
+
+/* Bits of n codes behind an empty table. */
+static guint64 bits_of(gsize n) {
+    guint64 bits = n * NARROWEST;
+    for (guint width = NARROWEST; width < WIDEST && FIRST + n > (gsize)1 << width; width++)
+        bits += FIRST + n - ((gsize)1 << width);
+    return bits;
+}
+
+/* What tables of each width were worth so far. */
+typedef struct {
+    guint64 bits[WIDEST + 1], bytes[WIDEST + 1];
+} Worth;
+
+static void add_worth(Worth *worth, guint width, guint64 bits, guint64 bytes) {
+    worth->bits[width] += bits;
+    worth->bytes[width] += bytes;
+}
+
+/* The widest, unless another one is clearly better. */
+static guint best_width(const Worth *worth) {
+    guint best = WIDEST;
+    for (guint w = WIDEST - 1; w >= NARROWEST; w--) {
+        guint64 margin = best == WIDEST ? worth->bits[w] / MARGIN : 0;
+        if ((worth->bits[w] + margin) * worth->bytes[best] < worth->bits[best] * worth->bytes[w])
+            best = w;
+    }
+    return best;
+}
+
+static void begin_table(TiffLzw *lzw, Scan *scan, guint width) {
+    scan->n = scan->n_aside = 0;
+    memset(lzw->buckets, 0, sizeof(lzw->buckets[0]) << width);
+}
+
+/* Fills a table to see which width is worth most now, which becomes that of this one, too. */
+static guint try_widths(TiffLzw *lzw, Scan *scan, const guint8 *end, Worth *worth) {
+    Scan at[WIDEST + 1];
+    const guint8 *start = scan->in;
+    begin_table(lzw, scan, WIDEST);
+    for (guint w = NARROWEST; w <= WIDEST; w++) {
+        find_codes(lzw, scan, end, WIDEST, codes_until(w));
+        add_worth(worth, w, bits_of(scan->n), (guint64)(scan->in - start));
+        at[w] = *scan;
+    }
+    guint best = best_width(worth);
+    *scan = at[best];
+    return best;
 }
 
 gsize tiff_lzw_bound(gsize size) {
@@ -126,23 +227,32 @@ gsize tiff_lzw_bound(gsize size) {
 
 gsize tiff_lzw_pack(TiffLzw *lzw, const guint8 *data, gsize size, guint8 *to) {
     Bits bits = {.to = to};
-    const guint8 *in = data, *end = data + size;
+    const guint8 *end = data + size, *tried_again = data;
+    guint width = WIDEST;
+    Scan scan = {.in = data};
+    Worth worth = {0};
     put_one(&bits, CLEAR, NARROWEST);
-    gsize n = 0;
-    if (size) {
-        guint32 string = *in++;
-        while ((n = find_codes(lzw, &in, end, &string)) == STRINGS) {
-            put_codes(&bits, lzw->codes, n);
-            put_one(&bits, CLEAR, WIDEST);
+    if (size)
+        scan.string = *scan.in++;
+    while (scan.in < end) {
+        if (scan.n)
+            put_one(&bits, CLEAR, width_after(scan.n));
+        if (scan.in >= tried_again) {
+            tried_again = scan.in + MIN(scan.in - data + TRIED_AGAIN, end - scan.in);
+            width = try_widths(lzw, &scan, end, &worth);
+        } else {
+            begin_table(lzw, &scan, width);
+            find_codes(lzw, &scan, end, width, codes_until(width));
         }
-        put_codes(&bits, lzw->codes, n);
-        put_one(&bits, string, width_after(n++));
+        put_codes(&bits, lzw->codes, scan.n);
     }
-    if (n == STRINGS) {
+    if (size)
+        put_one(&bits, scan.string, width_after(scan.n++));
+    if (scan.n == STRINGS) {
         put_one(&bits, CLEAR, WIDEST);
-        n = 0;
+        scan.n = 0;
     }
-    put_one(&bits, END, width_after(n));
+    put_one(&bits, END, width_after(scan.n));
     for (; bits.n >= 8; bits.n -= 8)
         *bits.to++ = (guint8)(bits.bits >> (bits.n - 8));
     if (bits.n)

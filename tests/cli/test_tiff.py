@@ -111,6 +111,9 @@ class Pixels(TiffTest):
         lengths = [1, 2, 3, *range(252, 260), *range(764, 772), *range(1788, 1796), *range(3830, 3842), *range(7668, 7680)]
         rows = [pairs[:n] for n in lengths]
         rows += [(pattern * 30000)[:n] for pattern in ([7], [1, 2], [1, 2, 3], list(range(9)), pairs[:3700]) for n in (9, 29999)]
+        noise = random.Random(5)
+        rows += [[noise.randrange(most) for _ in range(n)] for most in (2, 16, 64, 256) for n in (700, 5000, 99991)]  # tables are cleared early
+        rows += [(rows[-1][:9000] + rows[-7][:40000] + [0] * 9000) * 2]
         self.put("plain.tif", *(picture([[(byte,) for byte in row]], 8) for row in rows))
         for options in ([], ["-f", "lsb2msb"]):
             self.assertEqual(self.run_command("-c", "lzw", *options, "plain.tif", "in.tif", command="tiffcp").returncode, 0)
