@@ -32,7 +32,7 @@ build build-coverage -Dcuda=disabled -Db_coverage=true -Doptimization=1 -Db_ndeb
 find build-coverage -name '*.gcda' -delete
 status=0
 # What has given up its rights, as some tests let the command do, is not to say on stderr that it cannot write its counts.
-GCOV_ERROR_FILE=/dev/null meson test -C build-coverage --print-errorlogs --timeout-multiplier 4 \
+GCOV_ERROR_FILE=/dev/null meson test -C build-coverage --print-errorlogs \
     >build-coverage/tests.log 2>&1 || status=$?
 [ "$status" = 0 ] || cat build-coverage/tests.log
 

@@ -52,7 +52,7 @@ sanitize_thread() {
 sanitize_valgrind() {
     build build-valgrind -Dcuda=disabled -Dbuildtype=debugoptimized "$@"
     run_tests build-valgrind --suite valgrind --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,possible' \
-        --timeout-multiplier 4
+        --timeout-multiplier 20
 }
 
 # shellcheck disable=SC2086
