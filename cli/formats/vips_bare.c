@@ -4,6 +4,7 @@
  * one pixel. What stands there before and behind the pixel is put, with the true size, around the true
  * pixels.
  */
+#define _GNU_SOURCE /* memmem */
 #include "vips_bare.h"
 
 #include <errno.h>
@@ -49,11 +50,44 @@ void native_pixels_find(FILE *file, const VipsImage *image, BareBlocks *blocks) 
     blocks->starts[0] = V_HEADER;
 }
 
+/* The first letters of EXIF's names, in libvips and where that shall not know them. The case of one differs.
+ */
+static const char exif_names[] = "exif-", hidden_names[] = "exIf-";
+enum { HIDDEN_CASE = 2 };
+
+/* libvips would write the size of the one pixel into EXIF. All fields are set anew, so that their order
+ * stays. */
+static void hide_exif(VipsImage *image) {
+    char **names = vips.image_get_fields(image);
+    for (char **name = names; *name; name++) {
+        GValue value = {0};
+        if (vips.image_get(image, *name, &value))
+            continue;
+        if (vips.image_remove(image, *name)) { /* not what the header itself holds */
+            if (g_str_has_prefix(*name, exif_names))
+                (*name)[HIDDEN_CASE] = hidden_names[HIDDEN_CASE];
+            vips.image_set(image, *name, &value);
+        }
+        vips.value_unset(&value);
+    }
+    g_strfreev(names);
+}
+
+static void show_exif(GByteArray *metadata) {
+    static const char begin[] = "name=\"";
+    char *text = (char *)metadata->data, *end = text + metadata->len, *field;
+    for (; (field = memmem(text, (gsize)(end - text), begin, strlen(begin))); text = field + strlen(begin))
+        if ((gsize)(end - field) > strlen(begin) + strlen(hidden_names) &&
+            g_str_has_prefix(field + strlen(begin), hidden_names))
+            field[strlen(begin) + HIDDEN_CASE] = exif_names[HIDDEN_CASE];
+}
+
 static gboolean stretch_native(BareWriter *w, gsize pixel) {
     guint32 size[] = {(guint32)w->width, (guint32)w->height};
     if (w->head->len < V_HEADER + pixel)
         return FALSE;
     g_byte_array_append(w->tail, w->head->data + V_HEADER + pixel, w->head->len - V_HEADER - (guint)pixel);
+    show_exif(w->tail);
     g_byte_array_set_size(w->head, V_HEADER);
     memcpy(w->head->data + V_WIDTH_AT, size, sizeof(size)); /* libvips writes in the machine's order */
     return TRUE;
@@ -183,6 +217,8 @@ Writer *bare_create(FILE *file, VipsImage *header, gboolean is_tiff,
     w->height = (guint64)header->Ysize;
     w->row_bytes = w->width * pixel;
     header->Xsize = header->Ysize = 1;
+    if (!is_tiff)
+        hide_exif(header);
     vips.image_generate(header, NULL, blank_pixel, NULL, NULL, NULL);
     if (!save(data, error))
         goto failed;

@@ -300,8 +300,8 @@ static gboolean save_radiance(Saving *s, FILE *file, GError **error) {
 
 /* libvips gives pictures that have no EXIF one, unless it is told what else to keep, which it can be from
  * 8.15 on. */
-static void invent_no_exif(Saving *s, const ForeignFormat *format, VipsImage *image) {
-    if (!vips.image_get_typeof(image, VIPS_META_EXIF_NAME) && operation_takes(format->save, "keep"))
+static void write_no_exif(Saving *s, const ForeignFormat *format) {
+    if (operation_takes(format->save, "keep"))
         g_string_append_printf(s->options, "%skeep=xmp:iptc:icc:other", s->options->len ? "," : "");
 }
 
@@ -393,12 +393,15 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         good = save_radiance(s, file, error);
     else if (g_str_has_prefix(format->save, "magick"))
         save_bmp(s, file);
-    else if (g_str_has_prefix(format->save, "vips"))
+    else if (g_str_has_prefix(format->save, "vips")) {
+        write_no_exif(s, format); /* which vips_bare.c does */
         good = save_vips(file, image, error);
+    }
     static const char *const with_exif[] = {"jpeg", "webp", "heif", "jxl"};
     for (gsize i = 0; good && i < G_N_ELEMENTS(with_exif); i++)
         if (g_str_has_prefix(format->save, with_exif[i])) {
-            invent_no_exif(s, format, image);
+            if (!vips.image_get_typeof(image, VIPS_META_EXIF_NAME))
+                write_no_exif(s, format);
             if (!strip)
                 lose_of_metadata(s, format, image);
         }
