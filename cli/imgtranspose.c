@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
     int status = STATUS_DONE;
 
     open_standard_streams();
+    say_when_glib_gives_up();
     setlocale(LC_ALL, "");
     if (!options_parse(&options, argc, argv, &error))
         goto out;

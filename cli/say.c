@@ -43,6 +43,21 @@ void say_alone(void) {
     g_mutex_unlock(&lock);
 }
 
+/* Without a lock or memory, which there may be none to have. */
+static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize n, gpointer data) {
+    static const char text[] =
+        "imgtranspose: there is no memory left to go on: free some, or allow fewer files at once "
+        "by -j or --memory-limit\n";
+    if (!(level & G_LOG_LEVEL_ERROR))
+        return g_log_writer_default(level, fields, n, data);
+    gssize written = write(alone ? fileno(alone) : STDERR_FILENO, text, sizeof(text) - 1);
+    return written < 0 ? G_LOG_WRITER_UNHANDLED : G_LOG_WRITER_HANDLED;
+}
+
+void say_when_glib_gives_up(void) {
+    g_log_set_writer_func(write_log, NULL, NULL);
+}
+
 char *shown_name(const char *file) {
     GString *shown = g_string_new(NULL);
     for (const char *p = file; *p;) {
