@@ -17,8 +17,8 @@
  * tt_pngload_buffer and tt_pngload_source read from memory and from a VipsSource, which may be a pipe.
  *
  * A picture is read when its first pixel is asked for, and from top to bottom, by the thread that asks and
- * an idle core that unpacks ahead of it. An interlaced one is read whole, into memory, unless its file is too
- * small for what it claims.
+ * an idle core that unpacks ahead of it. An interlaced one is read whole, into memory. Of a file that is far
+ * too small for what it claims that is an error before, as it is for others unless missing rows are borne.
  */
 #define G_LOG_DOMAIN "VIPS" /* as its own loaders warn */
 
@@ -243,8 +243,9 @@ static gboolean open_png(Reading *r, GError **error) {
         return tt_png_told(error);
     if (!is_png(r->source))
         return fault(error, STATUS_FAILED, "is not a PNG");
-    /* What is read whole must be worth its memory. */
-    if (flags_of(r->source) & VIPS_FOREIGN_PARTIAL && vips_source_is_mappable(r->source))
+    /* What is read whole must be worth its memory; and libvips takes that of hundreds of rows for any. */
+    if ((flags_of(r->source) & VIPS_FOREIGN_PARTIAL || r->fail_on >= VIPS_FAIL_ON_TRUNCATED) &&
+        vips_source_is_mappable(r->source))
         size = vips_source_length(r->source);
     if (!png_input_find_pixels(&r->input, &options.pixels, error))
         return FALSE;
