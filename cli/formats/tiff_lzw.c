@@ -4,10 +4,6 @@
  * foretell it: that only decides what is kept. Strings are in buckets of three; those for which a bucket has
  * no room, one in fifty, stand aside in a list. Codes are collected until the table is full, and only then
  * put into bits, in runs of one width.
- *
- * A full table need not pay: of noise, where strings of two bytes are all that there is, codes of 12 bits say
- * no more than those of 9 did. So the table is cleared at the width that took the fewest bits a byte, and
- * only ever more seldom tried to its end again.
  */
 #include "tiff_lzw.h"
 
@@ -26,9 +22,7 @@ enum {
     IS_STRING = 1 << (STRING_BITS - 1),
     BUCKET_BITS = 12,
     BUCKETS = 1 << BUCKET_BITS,
-    TRIED_AGAIN = 1 << 15, /* bytes after which a table is first filled whatever others were worth */
-    MARGIN = 16,           /* parts of which it must be better to be cleared before it is full */
-    INLINE = 8,            /* bytes of a string that are kept with it */
+    INLINE = 8, /* bytes of a string that are kept with it */
 };
 
 /* A string of the reader's: its first bytes, and where all of it was last written. */
@@ -134,21 +128,15 @@ typedef struct {
     guint32 n_aside;
 } Scan;
 
-/* Codes before the table is cleared, so that the code for that has no more bits than they. */
-static gsize codes_until(guint width) {
-    return width == WIDEST ? STRINGS : ((gsize)1 << width) - FIRST - 1;
-}
-
-/* Goes on until there are n codes, or no more bytes, in a table for codes of so many bits. */
-static void find_codes(TiffLzw *lzw, Scan *scan, const guint8 *end, guint widest, gsize most) {
+/* Goes on until the table is full, or there are no more bytes. */
+static void find_codes(TiffLzw *lzw, Scan *scan, const guint8 *end) {
     const guint32 all = (1 << STRING_BITS) - 1, known = 1 << CODE_BITS;
-    const guint unmixed = BUCKET_BITS - widest;
     const guint8 *next = scan->in;
     guint32 code = scan->string;
     gsize n = scan->n;
-    while (next < end && n < most) {
+    while (next < end && n < STRINGS) {
         guint32 byte = *next++, wanted = IS_STRING | byte << CODE_BITS, added = wanted | (guint32)(FIRST + n),
-                place = code ^ lzw->mix[byte] >> unmixed;
+                place = code ^ lzw->mix[byte];
         guint64 bucket = lzw->buckets[place];
         guint32 a = ((guint32)bucket & all) ^ wanted, b = ((guint32)(bucket >> STRING_BITS) & all) ^ wanted,
                 c = ((guint32)(bucket >> 2 * STRING_BITS) & all) ^ wanted;
@@ -172,78 +160,23 @@ static void find_codes(TiffLzw *lzw, Scan *scan, const guint8 *end, guint widest
     scan->n = n;
 }
 
-/* Bits of n codes behind an empty table. */
-static guint64 bits_of(gsize n) {
-    guint64 bits = n * NARROWEST;
-    for (guint width = NARROWEST; width < WIDEST && FIRST + n > (gsize)1 << width; width++)
-        bits += FIRST + n - ((gsize)1 << width);
-    return bits;
-}
-
-/* What tables of each width were worth so far. */
-typedef struct {
-    guint64 bits[WIDEST + 1], bytes[WIDEST + 1];
-} Worth;
-
-static void add_worth(Worth *worth, guint width, guint64 bits, guint64 bytes) {
-    worth->bits[width] += bits;
-    worth->bytes[width] += bytes;
-}
-
-/* The widest, unless another one is clearly better. */
-static guint best_width(const Worth *worth) {
-    guint best = WIDEST;
-    for (guint w = WIDEST - 1; w >= NARROWEST; w--) {
-        guint64 margin = best == WIDEST ? worth->bits[w] / MARGIN : 0;
-        if ((worth->bits[w] + margin) * worth->bytes[best] < worth->bits[best] * worth->bytes[w])
-            best = w;
-    }
-    return best;
-}
-
-static void begin_table(TiffLzw *lzw, Scan *scan, guint width) {
-    scan->n = scan->n_aside = 0;
-    memset(lzw->buckets, 0, sizeof(lzw->buckets[0]) << width);
-}
-
-/* Fills a table to see which width is worth most now, which becomes that of this one, too. */
-static guint try_widths(TiffLzw *lzw, Scan *scan, const guint8 *end, Worth *worth) {
-    Scan at[WIDEST + 1];
-    const guint8 *start = scan->in;
-    begin_table(lzw, scan, WIDEST);
-    for (guint w = NARROWEST; w <= WIDEST; w++) {
-        find_codes(lzw, scan, end, WIDEST, codes_until(w));
-        add_worth(worth, w, bits_of(scan->n), (guint64)(scan->in - start));
-        at[w] = *scan;
-    }
-    guint best = best_width(worth);
-    *scan = at[best];
-    return best;
-}
-
 gsize tiff_lzw_bound(gsize size) {
     return size + size / 2 + 64; /* a code of 12 bits for each byte, and the clearings */
 }
 
 gsize tiff_lzw_pack(TiffLzw *lzw, const guint8 *data, gsize size, guint8 *to) {
     Bits bits = {.to = to};
-    const guint8 *end = data + size, *tried_again = data;
-    guint width = WIDEST;
+    const guint8 *end = data + size;
     Scan scan = {.in = data};
-    Worth worth = {0};
     put_one(&bits, CLEAR, NARROWEST);
     if (size)
         scan.string = *scan.in++;
     while (scan.in < end) {
         if (scan.n)
-            put_one(&bits, CLEAR, width_after(scan.n));
-        if (scan.in >= tried_again) {
-            tried_again = scan.in + MIN(scan.in - data + TRIED_AGAIN, end - scan.in);
-            width = try_widths(lzw, &scan, end, &worth);
-        } else {
-            begin_table(lzw, &scan, width);
-            find_codes(lzw, &scan, end, width, codes_until(width));
-        }
+            put_one(&bits, CLEAR, WIDEST);
+        scan.n = scan.n_aside = 0;
+        memset(lzw->buckets, 0, sizeof(lzw->buckets));
+        find_codes(lzw, &scan, end);
         put_codes(&bits, lzw->codes, scan.n);
     }
     if (size)
