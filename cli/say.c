@@ -44,14 +44,28 @@ void say_alone(void) {
 }
 
 /* Without a lock or memory, which there may be none to have. */
+static void write_text(const char *text, gsize n) {
+    gssize written = write(alone ? fileno(alone) : STDERR_FILENO, text, n);
+    (void)written; /* nothing is left to be done about it */
+}
+
 static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize n, gpointer data) {
-    static const char text[] =
-        "imgtranspose: there is no memory left to go on: free some, or allow fewer files at once "
-        "by -j or --memory-limit\n";
+    static const char name[] = "imgtranspose: ",
+                      no_memory[] =
+                          "there is no memory left to go on: free some, or allow fewer files at once by "
+                          "-j or --memory-limit";
     if (!(level & G_LOG_LEVEL_ERROR))
         return g_log_writer_default(level, fields, n, data);
-    gssize written = write(alone ? fileno(alone) : STDERR_FILENO, text, sizeof(text) - 1);
-    return written < 0 ? G_LOG_WRITER_UNHANDLED : G_LOG_WRITER_HANDLED;
+    const char *text = "";
+    for (gsize i = 0; i < n; i++)
+        if (!strcmp(fields[i].key, "MESSAGE") && fields[i].length < 0)
+            text = fields[i].value;
+    if (strstr(text, "failed to allocate"))
+        text = no_memory;
+    write_text(name, strlen(name));
+    write_text(text, strlen(text));
+    write_text("\n", 1);
+    return G_LOG_WRITER_HANDLED;
 }
 
 void say_when_glib_gives_up(void) {

@@ -34,8 +34,8 @@ int say_columns(void);
  * They still may when verbose. */
 void say_alone(void);
 
-/* From now on GLib, which ends a program that it gets no memory for, says so by a line from here. Its own way
- * of saying it may wait for ever, for a lock that it holds itself (GLib 2.84). */
+/* From now on what ends the program by way of GLib's log, above all that it gets no memory, is a line from
+ * here. Its own way of saying it may wait for ever, for a lock that it holds itself (GLib 2.84). */
 void say_when_glib_gives_up(void);
 
 /* A number of bytes as people read it, "1.2 GB". Free it with g_free(). */

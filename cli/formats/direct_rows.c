@@ -53,7 +53,8 @@ static gboolean finish(DirectRows *d, gsize begun) {
     for (long n; begun; begun -= (gsize)n) {
         n = syscall(SYS_io_getevents, d->context, 1L, (long)begun, events, NULL);
         if (n < 0 && errno != EINTR)
-            g_error("io_getevents: %s", g_strerror(errno)); /* the kernel still writes into our memory */
+            g_error("the disk's reads cannot be waited for (io_getevents: %s): see the system's log",
+                    g_strerror(errno)); /* the kernel still writes into our memory */
         n = MAX(n, 0);
         for (long i = 0; i < n; i++)
             good = good && events[i].res >= (gint64)events[i].data;
