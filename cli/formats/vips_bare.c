@@ -73,13 +73,16 @@ static void hide_exif(VipsImage *image) {
     g_strfreev(names);
 }
 
+/* In tags alone: values may hold any text, but no bracket. */
 static void show_exif(GByteArray *metadata) {
-    static const char begin[] = "name=\"";
-    char *text = (char *)metadata->data, *end = text + metadata->len, *field;
-    for (; (field = memmem(text, (gsize)(end - text), begin, strlen(begin))); text = field + strlen(begin))
-        if ((gsize)(end - field) > strlen(begin) + strlen(hidden_names) &&
-            g_str_has_prefix(field + strlen(begin), hidden_names))
-            field[strlen(begin) + HIDDEN_CASE] = exif_names[HIDDEN_CASE];
+    static const char tag[] = "<field type=\"", begin[] = "\" name=\"";
+    char *text = (char *)metadata->data, *end = text + metadata->len;
+    while ((text = memmem(text, (gsize)(end - text), tag, strlen(tag))) &&
+           (text = memmem(text + strlen(tag), (gsize)(end - text) - strlen(tag), begin, strlen(begin)))) {
+        text += strlen(begin);
+        if ((gsize)(end - text) > strlen(hidden_names) && g_str_has_prefix(text, hidden_names))
+            text[HIDDEN_CASE] = exif_names[HIDDEN_CASE];
+    }
 }
 
 static gboolean stretch_native(BareWriter *w, gsize pixel) {
