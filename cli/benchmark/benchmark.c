@@ -243,7 +243,7 @@ static gboolean measure_group(Run *run, const Group *g, double until, GError **e
         tell(run, &round, rounds);
     g_free(round.turns);
     g_free(round.samples);
-    return rounds || *run->cancel;
+    return rounds || (*run->cancel && !*error);
 }
 
 /* ---- The run ---------------------------------------------------------------------------------------- */

@@ -45,19 +45,6 @@ typedef struct {
     size_t pieces_across;
 } Walk;
 
-static size_t parts_of(size_t n, size_t part) {
-    return n / part + (n % part != 0);
-}
-
-static size_t rounded_up(size_t n, size_t unit) {
-    return parts_of(n, unit) * unit;
-}
-
-/* Parts of n that are as large as possible up to `most`, of whole units, and about equal. */
-static size_t even_part(size_t n, size_t most, size_t unit) {
-    return smaller(most, rounded_up(parts_of(n, parts_of(n, most)), unit));
-}
-
 static size_t bits_of(const TtMove *move) {
     return move->bits ? move->bits : move->bytes * 8;
 }

@@ -56,12 +56,6 @@ static size_t longest(const Pieces *p, bool is_width, size_t other) {
     return least * unit;
 }
 
-/* As few parts of n as those of `most`, but about equal, so that none takes more memory than it has to. */
-static size_t even(size_t n, size_t most, size_t unit) {
-    size_t parts = (n - 1) / most + 1, part = (n - 1) / parts + 1;
-    return smaller(most, (part - 1) / unit * unit + unit);
-}
-
 TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *options, TtPlan *plan) {
     static const TtPlanOptions defaults = {.struct_size = sizeof(TtPlanOptions)};
     TtExtent extent;
@@ -103,8 +97,8 @@ TtStatus tt_plan(const TtImage *shape, TtOrientation o, const TtPlanOptions *opt
         in_units(edge < (double)PTRDIFF_MAX ? (size_t)edge : PTRDIFF_MAX, pieces.unit_x, shape->width);
     width = smaller(width, longest(&pieces, true, smaller(pieces.unit_y, shape->height)));
     size_t height = longest(&pieces, false, width);
-    if (height == shape->height)
-        width = even(shape->width, longest(&pieces, true, height), pieces.unit_x);
+    if (height == shape->height) /* none takes more memory than it has to */
+        width = even_part(shape->width, longest(&pieces, true, height), pieces.unit_x);
 
     *plan = (TtPlan){.orientation = o,
                      .source_width = shape->width,
