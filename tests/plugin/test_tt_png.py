@@ -9,6 +9,7 @@ VIPSHOME must name a directory that has the module. TT_PNGSUITE may name PngSuit
 import contextlib
 import glob
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -41,7 +42,15 @@ def photo(width, height, channels=3, deep=False):
     return bytes(data)
 
 
+def by_libspng():
+    """Whether libvips reads and writes PNGs by that, as on Debian 13, and not by libpng."""
+    said = subprocess.run(["vips", "--vips-config"], capture_output=True, text=True).stdout
+    return re.search(r"^PNG load/save with l?i?b?spng: true", said, re.MULTILINE) is not None
+
+
 class PngTest(FolderTest):
+    spng = by_libspng()
+
     def run_vips(self, *arguments, chosen=False, **options):
         environment = {**os.environ, "TT_PNG": "1" if chosen else "", **options.pop("environment", {})}
         return subprocess.run(["vips", *arguments], capture_output=True, cwd=self.folder, timeout=120,
@@ -73,7 +82,10 @@ class PngTest(FolderTest):
         return data[4:64], data[64:64 + size], b"\n".join(lines).replace(b">tt_pngload", b">pngload")
 
     def assert_same(self, one, other, what):
-        for a, b, part in zip(self.image(one), self.image(other), ("header", "pixels", "metadata")):
+        ours, own = self.image(other), self.image(one)
+        if self.spng:  # whose order of fields, background and resolution that nothing tells are others
+            ours, own = (ours[0][:20], ours[1]), (own[0][:20], own[1])
+        for a, b, part in zip(own, ours, ("header", "pixels", "metadata")):
             if a != b and part != "pixels":
                 self.assertEqual(a, b, (what, part))
             self.assertTrue(a == b, (what, part))
@@ -412,6 +424,9 @@ class Save(PngTest):
                 # Before 8.17 libvips writes what is behind its rows.
                 if options == ["--bitdepth", "16"] and "16" not in picture and library_version() < (8, 17):
                     continue
+                # libspng keeps the highest bits, libpng, as we do, the lowest: samples should fit.
+                if self.spng and options in (["--bitdepth", "1"], ["--bitdepth", "2"], ["--bitdepth", "4"]):
+                    continue
                 self.check(picture, options)
 
     def test_sixteen_bits_of_eight(self):
@@ -459,7 +474,7 @@ class Save(PngTest):
 
     def test_ways_out(self):
         self.write("in.png", png(61, 47))
-        self.vips("tt_pngsave", "in.png", "out.png")
+        self.vips("tt_pngsave", "in.png", "out.png", chosen=True)
         piped = self.vips("copy", "in.png", ".png", chosen=True)
         self.assertEqual(piped.stdout, self.read("out.png"))
 
@@ -502,7 +517,7 @@ class Chosen(PngTest):
         self.assertEqual(self.read("out.v").count(b">tt_pngload<"), 1)
         self.vips("pngsave", "in.png", "own.png")
         self.vips("copy", "in.png", "plain.png")
-        self.vips("tt_pngsave", "in.png", "named.png")
+        self.vips("tt_pngsave", "in.png", "named.png", chosen=True)
         self.vips("copy", "in.png", "chosen.png", chosen=True)
         self.assertEqual(self.read("plain.png"), self.read("own.png"))
         self.assertEqual(self.read("chosen.png"), self.read("named.png"))
