@@ -30,6 +30,7 @@ install_missing() {
             $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
     } >"$said" 2>&1 || {
         cat "$said"
+        rm "$said"
         echo "These could not be installed:$missing"
         return 1
     }
@@ -53,4 +54,5 @@ build() {
     fi
 }
 
+targets= # all
 needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libtiff-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"

@@ -121,7 +121,9 @@ class CommandTest(FolderTest):
     def temporaries(self, folder="."):
         """Outputs that are being written, and locked by then."""
         names = [os.path.join(self.folder, folder, name) for name in os.listdir(self.path(folder)) if name.startswith(".imgtranspose-")]
-        return [name for name in names if os.path.getsize(name)]
+        with contextlib.suppress(FileNotFoundError):  # one that has just got its name
+            return [name for name in names if os.path.getsize(name)]
+        return []
 
     def succeeds(self, *arguments, **options):
         """And says nothing, but for the summary of several files."""

@@ -192,8 +192,8 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
             self.until(run, self.temporaries)
             run.send_signal(number)
             if number == signal.SIGINT:  # the first one lets what was begun come to its end
-                time.sleep(0.3)
-                self.assertIsNone(run.poll())
+                written = os.path.getsize(self.temporaries()[0])
+                self.until(run, lambda: os.path.getsize(self.temporaries()[0]) > written)
                 run.send_signal(number)
             message = run.communicate()[1]
             self.assertEqual((run.returncode, message.count(b"\n")), (128 + number, 1), message)

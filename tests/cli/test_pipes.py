@@ -64,8 +64,9 @@ class Pipes(CommandTest):
 
     def end_feed(self):
         """Nobody reads any more: a writer that still waits for a reader gets one, which is gone at once."""
-        os.close(os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK))
-        self.writer.join()
+        while self.writer.is_alive():
+            os.close(os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK))
+            self.writer.join(0.01)
 
     def turned(self, data, *arguments, **how):
         self.feed(data, **how)

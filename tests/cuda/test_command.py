@@ -153,9 +153,10 @@ class Benchmark(CommandTest):
                                 "--report", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
         rows = []
         for line in run.stdout:
-            rows += [json.loads(line)] if b'"case"' in line else []
-            if len(rows) == most:
-                run.send_signal(signal.SIGINT)
+            if b'"case"' in line:
+                rows.append(json.loads(line))
+                if len(rows) == most:
+                    run.send_signal(signal.SIGINT)
         text = run.stderr.read().decode()
         run.stdout.close()
         run.stderr.close()

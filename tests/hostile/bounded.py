@@ -77,7 +77,8 @@ class Run:
         """What the machine, or somebody, does not let run does not wait."""
         waits = 0
         while not over.wait(1):
-            waits = waits + 1 if states(pid) <= set("SZX") else 0
+            found = states(pid)
+            waits = waits + 1 if found and found <= set("SZX") else 0
             self.stopped = waits >= WAITS
             if self.stopped:
                 self.at = stacks(pid)

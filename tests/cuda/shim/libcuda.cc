@@ -15,6 +15,7 @@
  */
 #include "shim.h"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -101,13 +102,15 @@ int setting(const char *name, int otherwise) {
 }
 
 std::mutex lock;
+std::mutex alive; /* held while the work of another's stream is run: that is not deleted meanwhile */
 Context contexts[8] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}};
 std::map<uintptr_t, Block> memory;
 std::map<uintptr_t, size_t> pinned;
 std::set<Event *> events;
 std::set<Stream *> streams;
 std::set<Module *> modules;
-long calls, fail_at = setting("fail", 0), copies, fail_at_copy = setting("copy", 0);
+std::atomic<long> calls;
+long fail_at = setting("fail", 0), copies, fail_at_copy = setting("copy", 0);
 size_t memory_left = (size_t)setting("memory", 1 << 30) << 10;
 thread_local std::vector<Context *> current;
 
@@ -134,6 +137,7 @@ Stream *own_stream(Stream *stream) {
 
 /* As all calls do that free memory. */
 void finish_all() {
+    std::lock_guard<std::mutex> none_goes(alive);
     std::vector<Stream *> all;
     {
         std::lock_guard<std::mutex> guard(lock);
@@ -291,11 +295,13 @@ EXPORT int cuModuleLoadData(Module **module, const void *) {
     if (!here())
         return INVALID_CONTEXT;
     *module = new Module;
+    std::lock_guard<std::mutex> guard(lock);
     modules.insert(*module);
     return OK;
 }
 EXPORT int cuModuleUnload(Module *module) {
     calls++;
+    std::lock_guard<std::mutex> guard(lock);
     for (auto &f : module->functions)
         delete f.second;
     modules.erase(module);
@@ -307,6 +313,7 @@ EXPORT int cuModuleGetFunction(Function **function, Module *module, const char *
     ShimKernel kernel = shim_kernel(name);
     if (!kernel.run)
         return NOT_FOUND;
+    std::lock_guard<std::mutex> guard(lock);
     Function *&f = module->functions[name];
     if (!f)
         f = new Function{kernel};
@@ -429,6 +436,7 @@ EXPORT int cuEventRecord(Event *event, Stream *stream) {
 }
 EXPORT int cuEventSynchronize(Event *event) {
     CALL;
+    std::lock_guard<std::mutex> none_goes(alive);
     Event recorded;
     {
         std::lock_guard<std::mutex> guard(lock);
@@ -536,6 +544,7 @@ EXPORT int cuStreamSynchronize(Stream *stream) {
 EXPORT int cuStreamDestroy_v2(Stream *stream) {
     calls++;
     stream->run_up_to(stream->end());
+    std::lock_guard<std::mutex> nobody_runs_it(alive);
     {
         std::lock_guard<std::mutex> guard(lock);
         streams.erase(stream);
