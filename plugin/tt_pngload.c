@@ -286,6 +286,10 @@ static int break_off(Reading *r, GError *error) {
     return 0;
 }
 
+static gboolean is_failed(const Reading *r) {
+    return r->broken && r->fail_on >= VIPS_FAIL_ON_TRUNCATED;
+}
+
 static int read_row(Reading *r, void *to) {
     TtImage row = {.data = to, .height = 1};
     GError *error = NULL;
@@ -302,7 +306,7 @@ static int read_strip(VipsRegion *out, void *seq G_GNUC_UNUSED, void *a, void *b
     Reading *r = a;
     const VipsRect *strip = &out->valid;
     int result = 0;
-    if (r->broken && r->fail_on >= VIPS_FAIL_ON_TRUNCATED)
+    if (is_failed(r))
         return -1; /* which was said */
     if (strip->top != r->next) {
         vips_error("tt_pngload", "out of order read at line %d", r->next);
@@ -370,7 +374,9 @@ static int tt_pngload_load(VipsForeignLoad *load) {
     r->loaded = load->real;
     g_signal_connect(r->image, "close", G_CALLBACK(on_close), r);
     g_signal_connect(r->image, "minimise", G_CALLBACK(on_minimise), r);
-    return (whole ? read_whole(r, load->real) : read_in_order(r, load->real)) ||
+    /* libvips loses the error of the last rows where another thread finds at that moment that there are no
+     * more. */
+    return (whole ? read_whole(r, load->real) : read_in_order(r, load->real)) || is_failed(r) ||
            vips_source_decode(self->source);
 }
 
