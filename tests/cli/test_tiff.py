@@ -112,7 +112,7 @@ class Pixels(TiffTest):
         rows = [pairs[:n] for n in lengths]
         rows += [(pattern * 30000)[:n] for pattern in ([7], [1, 2], [1, 2, 3], list(range(9)), pairs[:3700]) for n in (9, 29999)]
         noise = random.Random(5)
-        rows += [[noise.randrange(most) for _ in range(n)] for most in (2, 16, 64, 256) for n in (700, 5000, 99991)]  # tables are cleared early
+        rows += [[noise.randrange(most) for _ in range(n)] for most in (2, 16, 64, 256) for n in (700, 5000, 99991)]  # buckets overflow
         rows += [(rows[-1][:9000] + rows[-7][:40000] + [0] * 9000) * 2]
         self.put("plain.tif", *(picture([[(byte,) for byte in row]], 8) for row in rows))
         for options in ([], ["-f", "lsb2msb"]):
