@@ -22,7 +22,8 @@
  * several pages, one above the other, are turned page by page. Horizontal and vertical resolution change
  * places with the axes, the offsets say where the old origin went, every other field stays.
  *
- * A source whose pixels can be had in any order is turned region by region, as they are asked for. A source
+ * A source whose pixels can be had in any order is turned region by region, as they are asked for; the system
+ * is told which columns of a file come next if it is larger than memory. A source
  * that must be read from top to bottom is read when the first pixel is asked for, into the library's frame,
  * unless the orientation needs no waiting.
  */
@@ -35,6 +36,8 @@
 #include <tiletranspose/tt_frame.h>
 #include <vips/vips.h>
 
+#include "../kernels/frame/budget.h"
+#include "columns_ahead.h"
 #include "image_tag.h"
 #include "read_order.h"
 
@@ -57,6 +60,7 @@ typedef struct {
     VipsImage *source; /* `in`, or a cache of its tiles */
     void *mapping;     /* of the whole file of `in`, if it is one of plain pixels */
     size_t mapped;
+    ColumnsAhead *ahead;                 /* of a mapping that is larger than memory */
     TtFrame *frame;                      /* NULL if the turn is made region by region */
     gboolean frame_filled, frame_failed; /* changed under the lock that libvips starts readers with */
 } TtTranspose;
@@ -79,6 +83,12 @@ static TtImage image_of(const VipsImage *image, void *data, size_t pitch, size_t
     return tt_image(data, (ptrdiff_t)pitch, width, height, 1, 8 * (uint32_t)VIPS_IMAGE_SIZEOF_PEL(image));
 }
 
+/* Whether what comes first in the source, as the first of pages that are turned as one picture, lands below
+ * what follows it. */
+static gboolean first_lands_last(TtOrientation turn) {
+    return tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1}).y == 1;
+}
+
 /* ---- Region by region ------------------------------------------------------------------------------ */
 
 /* Makes *view the rectangle r of the source, which `region` is on. */
@@ -86,9 +96,12 @@ static int view_source(TtTranspose *self, VipsRegion *region, const VipsRect *r,
     const VipsImage *in = self->in;
     if (self->mapping) {
         size_t line = VIPS_IMAGE_SIZEOF_LINE(in);
+        size_t from = (size_t)r->left * VIPS_IMAGE_SIZEOF_PEL(in);
         guint8 *first = (guint8 *)self->mapping + in->sizeof_header;
-        *view = image_of(in, first + r->top * line + r->left * VIPS_IMAGE_SIZEOF_PEL(in), line,
-                         (size_t)r->width, (size_t)r->height);
+        *view = image_of(in, first + r->top * line + from, line, (size_t)r->width, (size_t)r->height);
+        if (self->ahead)
+            columns_ahead_of(self->ahead, from, from + (size_t)r->width * VIPS_IMAGE_SIZEOF_PEL(in),
+                             (size_t)r->height);
         return 0;
     }
     if (vips_region_prepare(region, r))
@@ -133,6 +146,11 @@ static void map_file(TtTranspose *self) {
         return; /* the window will do */
     self->mapping = mapping;
     self->mapped = (size_t)bytes;
+
+    size_t memory = tt_memory_allowed();
+    if (tt_swaps_axes(self->turn) && bytes > memory)
+        self->ahead = columns_ahead_new((guint8 *)mapping + in->sizeof_header, VIPS_IMAGE_SIZEOF_LINE(in),
+                                        (gsize)in->Ysize, memory / 2, first_lands_last(self->turn));
 }
 
 /* A row of regions of a turned result runs down a column of the source's tiles, and several rows run down the
@@ -189,15 +207,10 @@ static void restore_tile_size(TtTranspose *self) {
 
 /* ---- Through a frame ------------------------------------------------------------------------------- */
 
-/* Whether page 0 lands below page 1 when pages that follow each other are turned as one picture. */
-static gboolean reverses_pages(TtOrientation turn) {
-    return tt_map_rect(turn, 2, 2, (TtRect){0, 0, 1, 1}).y == 1;
-}
-
 /* The frame turns all pages as one picture. In it the pages follow each other along the axis that becomes
  * the vertical one, and in the order that the turn makes right again. */
 static TtStatus put_page_part(TtTranspose *self, const TtImage *piece, int page, size_t x, size_t y) {
-    size_t place = (size_t)(reverses_pages(self->turn) ? self->pages - 1 - page : page);
+    size_t place = (size_t)(first_lands_last(self->turn) ? self->pages - 1 - page : page);
     if (tt_swaps_axes(self->turn))
         x += place * (size_t)self->in->Xsize;
     else
@@ -447,6 +460,7 @@ static void tt_transpose_dispose(GObject *object) {
     TtTranspose *self = (TtTranspose *)object;
     G_OBJECT_CLASS(tt_transpose_parent_class)->dispose(object);
     VIPS_UNREF(self->source);
+    g_clear_pointer(&self->ahead, columns_ahead_free);
     give_memory_back(self);
     if (self->mapping)
         munmap(self->mapping, self->mapped);
