@@ -8,6 +8,7 @@ import pty
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,22 @@ class CommandTest(FolderTest):
                 return found
             if ended:
                 self.fail(f"it ended, by {run.returncode}: {run.stderr.read()}")
+            time.sleep(0.002)
+
+    def stopped_once(self, run, seen):
+        """As until(), but the run stands still while this looks, and when it returns what seen() answers: whoever looks at files
+        may have to wait for the disk, which the run may not have to. SIGCONT lets it go on."""
+        def state():
+            with open(f"/proc/{run.pid}/stat") as stat:
+                return stat.read().rsplit(")", 1)[1].split()[0]
+        while True:
+            run.send_signal(signal.SIGSTOP)
+            while state() not in "TZ":
+                time.sleep(0.002)
+            found = seen()
+            if found or state() == "Z":
+                return found or self.fail(f"it ended, by {run.wait()}: {run.stderr.read()}")
+            run.send_signal(signal.SIGCONT)
             time.sleep(0.002)
 
     def writing_end(self, run, name):

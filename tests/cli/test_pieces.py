@@ -189,12 +189,12 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
             file.truncate(4 << 30)
         for arguments, number in ((["--rotate", "90"], signal.SIGTERM), (["--flip", "vertical"], signal.SIGINT)):
             run = self.launch(*arguments, "--raw", "65536x65536x1", "-o", "out.raw", "in.raw")
-            self.until(run, self.temporaries)
+            written = os.path.getsize(self.stopped_once(run, self.temporaries)[0])
             run.send_signal(number)
             if number == signal.SIGINT:  # the first one lets what was begun come to its end
-                written = os.path.getsize(self.temporaries()[0])
-                self.until(run, lambda: os.path.getsize(self.temporaries()[0]) > written)
+                self.stopped_once(run, lambda: os.path.getsize(self.temporaries()[0]) > written)
                 run.send_signal(number)
+            run.send_signal(signal.SIGCONT)
             message = run.communicate()[1]
             self.assertEqual((run.returncode, message.count(b"\n")), (128 + number, 1), message)
             self.assertEqual(self.files(), ["in.raw"])
@@ -203,8 +203,9 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"""
         with open(self.path("in.raw"), "wb") as file:
             file.truncate(4 << 30)
         run = self.launch("--rotate", "90", "--raw", "65536x65536x1", "-o", "out.raw", "in.raw")
-        self.until(run, self.temporaries)
+        self.stopped_once(run, self.temporaries)
         os.truncate(self.path("in.raw"), 1 << 20)
+        run.send_signal(signal.SIGCONT)
         message = run.communicate()[1]
         self.assertEqual((run.returncode, message.count(b"\n")), (1, 1), message)
         self.assertIn(b"became shorter", message)
