@@ -19,7 +19,7 @@ typedef struct {
     Tasks *arriving;
     gboolean any; /* of those there were, if only for another shard */
     const Options *options;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     int gpus; /* to share the files out among; 0: none, or one was named */
     gint64 started;
     gint next, workers; /* atomic */
@@ -194,7 +194,7 @@ static gboolean begin(Batch *batch, Options *shared, GError **error) {
     return !shared->report || (shared->reporting = report_begin(shared->report, error));
 }
 
-Status batch_run(const GPtrArray *tasks, const Options *options, const volatile int *cancel, GError **error) {
+Status batch_run(const GPtrArray *tasks, const Options *options, const atomic_int *cancel, GError **error) {
     Options shared = *options;
     Batch batch = {.tasks = tasks, .options = &shared, .cancel = cancel, .started = g_get_monotonic_time()};
     Status status = STATUS_USAGE;

@@ -29,7 +29,7 @@ static gboolean fits(const Budget *budget, gsize bytes) {
     return !budget->taken || (budget->taken <= budget->limit && bytes <= budget->limit - budget->taken);
 }
 
-gboolean budget_take(Budget *budget, gsize bytes, const volatile int *stop) {
+gboolean budget_take(Budget *budget, gsize bytes, const atomic_int *stop) {
     g_mutex_lock(&budget->lock);
     guint64 number = budget->next++;
     while (!*stop && (budget->serving != number || !fits(budget, bytes)))

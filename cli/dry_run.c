@@ -58,7 +58,7 @@ void dry_run(const GPtrArray *tasks, const Options *options) {
         print_task(tasks->pdata[i], options);
 }
 
-Status dry_run_arriving(const Options *options, const volatile int *stopped_by, GError **error) {
+Status dry_run_arriving(const Options *options, const atomic_int *stopped_by, GError **error) {
     Tasks *tasks = tasks_open(options, error);
     Status status = tasks ? STATUS_DONE : STATUS_USAGE;
     Task *task;

@@ -14,6 +14,6 @@
 void dry_run(const GPtrArray *tasks, const Options *options);
 
 /* The same for those of options->tasks, as they come; says what is wrong with lines. */
-Status dry_run_arriving(const Options *options, const volatile int *stopped_by, GError **error);
+Status dry_run_arriving(const Options *options, const atomic_int *stopped_by, GError **error);
 
 #endif

@@ -78,7 +78,7 @@ void first_error_set(FirstError *first, GError *error) {
     g_mutex_unlock(&first->lock);
 }
 
-gboolean first_error_is_none(FirstError *first, const volatile int *cancel) {
+gboolean first_error_is_none(FirstError *first, const atomic_int *cancel) {
     GError *error = NULL;
     if (*cancel && !fault(&error, STATUS_SIGNAL, "interrupted"))
         first_error_set(first, error);

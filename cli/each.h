@@ -5,6 +5,8 @@
 #ifndef EACH_H
 #define EACH_H
 
+#include <stdatomic.h>
+
 #include "cores.h"
 
 /* Calls work(i, data) for each i below n, in any order and from any threads, and returns when all are done.
@@ -23,7 +25,7 @@ void first_error_init(FirstError *first);
 void first_error_set(FirstError *first, GError *error);
 
 /* Whether there is none, and *cancel is 0: otherwise that becomes one. */
-gboolean first_error_is_none(FirstError *first, const volatile int *cancel);
+gboolean first_error_is_none(FirstError *first, const atomic_int *cancel);
 
 /* When no work runs: gives it away, in place of what *error may hold, and clears the rest. */
 void first_error_end(FirstError *first, GError **error);

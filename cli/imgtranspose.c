@@ -15,7 +15,7 @@
 
 /* The signals that asked the run to begin no other file, and to give up those that it is at: the library and
  * the loops look at this one between bands. */
-static volatile int stop, cancel;
+static atomic_int stop, cancel;
 
 int main(int argc, char **argv) {
     Options options;

@@ -24,7 +24,7 @@ static FILE *buffered(FILE *file, GError **error) {
     return file;
 }
 
-FILE *input_file_open(const char *path, gboolean link, const volatile int *stop, const volatile int *cancel,
+FILE *input_file_open(const char *path, gboolean link, const atomic_int *stop, const atomic_int *cancel,
                       struct stat *info, GError **error) {
     int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (link ? 0 : O_NOFOLLOW))
                                : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);

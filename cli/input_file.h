@@ -12,7 +12,7 @@
 
 /* Opens a regular file or a pipe: a folder is a mistake, a device has no end. A pipe is waited for until
  * *stop is set, and read until *cancel is. link: the name may be a symbolic link's. */
-FILE *input_file_open(const char *path, gboolean link, const volatile int *stop, const volatile int *cancel,
+FILE *input_file_open(const char *path, gboolean link, const atomic_int *stop, const atomic_int *cancel,
                       struct stat *info, GError **error);
 
 /* The reader of the format that the file is in, by its content, or of raw pixels if the options say so. What

@@ -16,7 +16,7 @@
 
 typedef struct {
     int fd;
-    const volatile int *stop, *cancel;
+    const atomic_int *stop, *cancel;
     gsize at, size; /* within the head, and of it once it was read */
     gboolean begun, left;
     char head[INPUT_PIPE_HEAD];
@@ -78,7 +78,7 @@ static int close_pipe(void *cookie) {
     return result;
 }
 
-FILE *input_pipe_open(int fd, const volatile int *stop, const volatile int *cancel, GError **error) {
+FILE *input_pipe_open(int fd, const atomic_int *stop, const atomic_int *cancel, GError **error) {
     static const cookie_io_functions_t functions = {
         .read = read_pipe, .seek = seek_pipe, .close = close_pipe};
     Pipe *p = g_new0(Pipe, 1);

@@ -5,6 +5,7 @@
 #ifndef INPUT_PIPE_H
 #define INPUT_PIPE_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include <glib.h>
@@ -13,7 +14,7 @@
  * INPUT_PIPE_HEAD bytes were read it can seek among them. Reading fails soon once *cancel is set, and once
  * *stop is if nobody writes. */
 enum { INPUT_PIPE_HEAD = 65536 };
-FILE *input_pipe_open(int fd, const volatile int *stop, const volatile int *cancel, GError **error);
+FILE *input_pipe_open(int fd, const atomic_int *stop, const atomic_int *cancel, GError **error);
 
 /* All bytes of the stream, which is at its start, in a temporary file without a name. */
 FILE *input_pipe_spool(FILE *stream, GError **error);

@@ -18,7 +18,7 @@
 typedef struct {
     const Task *task;
     const Options *options;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     Outcome *outcome;
     struct stat info; /* of the input */
     FILE *input;

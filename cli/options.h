@@ -5,6 +5,8 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <stdatomic.h>
+
 #include <glib.h>
 #include <tiletranspose/tt.h>
 
@@ -79,7 +81,7 @@ typedef struct {
     struct Report *reporting;  /* or NULL */
     struct Journal *journal;   /* or NULL */
     struct Progress *watching; /* or NULL */
-    const volatile int *stop;  /* a signal's number: begin no other file */
+    const atomic_int *stop;    /* a signal's number: begin no other file */
 } Options;
 
 /* Fills options from the arguments, or says in error what is wrong with them. */

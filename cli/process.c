@@ -13,7 +13,7 @@
 
 #include "say.h"
 
-static volatile int *stop_flag, *cancel_flag;
+static atomic_int *stop_flag, *cancel_flag;
 
 void open_standard_streams(void) {
     int fd;
@@ -35,7 +35,7 @@ static void on_signal(int number) {
     errno = before;
 }
 
-void catch_signals(volatile int *stop, volatile int *cancel) {
+void catch_signals(atomic_int *stop, atomic_int *cancel) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action, before;
     stop_flag = stop;

@@ -25,7 +25,7 @@ typedef struct {
 
 struct Progress {
     const GPtrArray *tasks; /* or NULL, if nobody knows how many there will be */
-    const volatile int *stop;
+    const atomic_int *stop;
     gint64 started;
     gboolean at_once;
     GThread *thread;

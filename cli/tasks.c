@@ -82,7 +82,7 @@ static gboolean trouble(Task *task, const char *format, ...) {
 }
 
 /* More of the text, once there is any. FALSE at its end. */
-static gboolean read_more(Tasks *tasks, const volatile int *cancel, GError **error) {
+static gboolean read_more(Tasks *tasks, const atomic_int *cancel, GError **error) {
     guint8 block[1 << 16];
     while (!*cancel) {
         struct pollfd wait = {.fd = tasks->fd, .events = POLLIN};
@@ -108,7 +108,7 @@ static guint8 *end_of_line(const Tasks *tasks, guint *seen) {
 }
 
 /* The next line without its end, or NULL. Of one that is too long, that is all its length says. */
-static char *next_line(Tasks *tasks, const volatile int *cancel, gsize *length, GError **error) {
+static char *next_line(Tasks *tasks, const atomic_int *cancel, gsize *length, GError **error) {
     GByteArray *text = tasks->text;
     gboolean cut = FALSE;
     guint8 *end;
@@ -318,7 +318,7 @@ void tasks_done(Tasks *tasks, Task *task) {
 }
 
 /* A task of this shard, in the order of the lines; it waits for its turn later. */
-static Task *draw(Tasks *tasks, const volatile int *cancel) {
+static Task *draw(Tasks *tasks, const atomic_int *cancel) {
     Task *task = NULL;
     gsize length;
     char *line;
@@ -344,7 +344,7 @@ static Task *draw(Tasks *tasks, const volatile int *cancel) {
     return task;
 }
 
-Task *tasks_next(Tasks *tasks, const volatile int *cancel) {
+Task *tasks_next(Tasks *tasks, const atomic_int *cancel) {
     Task *task = draw(tasks, cancel);
     if (!task)
         return NULL;

@@ -22,7 +22,7 @@ gboolean tasks_close(Tasks *tasks); /* whether there was any task, of whichever 
 /* The next task, as soon as its line is there, for any thread. It waits for earlier ones that read what this
  * one writes, or write what it touches: lines do what they would do one after another. What is wrong with a
  * line is the task's problem. NULL at the end, and soon after *cancel is set. */
-Task *tasks_next(Tasks *tasks, const volatile int *cancel);
+Task *tasks_next(Tasks *tasks, const atomic_int *cancel);
 
 /* The end of each task. */
 void tasks_done(Tasks *tasks, Task *task);

@@ -536,7 +536,7 @@ static void tell_done(const Job *job) {
     g_free(output);
 }
 
-gboolean turn_file(const Task *task, const Options *options, const volatile int *cancel, Outcome *outcome,
+gboolean turn_file(const Task *task, const Options *options, const atomic_int *cancel, Outcome *outcome,
                    GError **error) {
     Options own = *options; /* a task may have an operation of its own */
     own.operation = task->operation;

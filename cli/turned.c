@@ -19,7 +19,7 @@ struct Turned {
     Reader *reader;
     TtOrientation turn;
     const Options *options;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     TtImage result; /* of a page, as all below */
     gsize page, next_row;
 
@@ -104,7 +104,7 @@ static gboolean start_frame(Turned *t, GError **error) {
                               .threads = (guint)t->options->threads,
                               .allocate = limited ? NULL : heap_frame,
                               .release = limited ? NULL : heap_frame_back,
-                              .cancel = t->cancel,
+                              .cancel = (const volatile int *)t->cancel,
                               .device = t->options->device};
     TtStatus status = leaves_the_choice(t->options)
                           ? choose_store(t, &options)
@@ -153,7 +153,7 @@ gsize turned_memory(const Reader *reader, TtOrientation turn, const Options *opt
     return walk_memory(reader, turn, options);
 }
 
-Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
+Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const atomic_int *cancel,
                    GError **error) {
     Turned *t = g_new0(Turned, 1);
     t->reader = reader;

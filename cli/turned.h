@@ -13,7 +13,7 @@
 typedef struct Turned Turned;
 
 /* The picture of reader turned by turn. No pixel is read yet. *cancel is looked at between bands. */
-Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const volatile int *cancel,
+Turned *turned_new(Reader *reader, TtOrientation turn, const Options *options, const atomic_int *cancel,
                    GError **error);
 
 /* The bytes of pixels that a turn of this picture holds at once, beside a few bands. */

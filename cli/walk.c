@@ -43,7 +43,7 @@ struct Walk {
     TtOrientation turn;
     TtImage source, result; /* a page, before and after */
     TtOptions how;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     WalkCut cut;
     TtImage slab;   /* its cells beside each other */
     guint8 *memory; /* of the cells */
@@ -435,7 +435,7 @@ static gboolean allocate(Walk *w, GError **error) {
 }
 
 Walk *walk_new(Reader *reader, gsize page, TtOrientation turn, const Options *options,
-               const volatile int *cancel, GError **error) {
+               const atomic_int *cancel, GError **error) {
     Walk *w = g_new0(Walk, 1);
     w->reader = reader;
     w->page = page;

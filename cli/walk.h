@@ -23,7 +23,7 @@ gsize walk_memory(const Reader *reader, TtOrientation turn, const Options *optio
 /* Turns a page. Nothing is read yet; rows are read in a thread of the walk's own, where there are cores for
  * it. Once *cancel is set it ends soon. */
 Walk *walk_new(Reader *reader, gsize page, TtOrientation turn, const Options *options,
-               const volatile int *cancel, GError **error);
+               const atomic_int *cancel, GError **error);
 
 /* The next rows of the result, in memory that is theirs until the next call; to be called until they are
  * complete. */

@@ -3,6 +3,8 @@
  * Frames, call by call: what is refused, limits, the cancel flag, and where bands are to end. With "spill" as
  * its argument, through a file.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "eight.h"
@@ -150,12 +152,19 @@ static void test_memory_limit(void) {
     EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_ERROR_MEMORY && !frame, "eight exabytes");
 }
 
+static void *set(void *flag) {
+    *(atomic_int *)flag = 1;
+    return NULL;
+}
+
 static void test_cancel(void) {
-    volatile int cancel = 0;
+    atomic_int cancel = 0;
+    pthread_t thread;
     uint8_t pixels[200] = {0}, rows[200];
     TtImage shape = tt_image(NULL, 0, 20, 10, 1, 8), half = tt_image(pixels, 20, 20, 5, 1, 8);
     TtImage into = tt_image(rows, 20, 20, 5, 1, 8);
-    TtFrameOptions options = {.struct_size = sizeof(options), .cancel = &cancel, .store = store};
+    TtFrameOptions options = {
+        .struct_size = sizeof(options), .cancel = (const volatile int *)&cancel, .store = store};
     TtFrame *frame;
     if (!EXPECT(tt_frame_new(&shape, TT_NONE, &options, &frame) == TT_OK, "%s", tt_last_error()))
         return;
@@ -168,6 +177,12 @@ static void test_cancel(void) {
     EXPECT(rows[0] == 5 && rows[99] == 5, "a cancelled read wrote");
     cancel = 0;
     EXPECT(tt_frame_put(frame, &half, 0, 5) == TT_OK, "the cancelled put counted: %s", tt_last_error());
+    if (EXPECT(!pthread_create(&thread, NULL, set, &cancel), "no thread")) {
+        while (tt_frame_read(frame, (TtRect){0, 0, 20, 5}, &into) == TT_OK)
+            ;
+        EXPECT(strstr(tt_last_error(), "cancelled"), "%s", tt_last_error());
+        pthread_join(thread, NULL);
+    }
     tt_frame_free(frame);
 }
 

@@ -55,7 +55,7 @@ typedef struct {
     guint threads;
     gsize near_bytes, far_bytes;
     GArray *groups;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     const Place *memory;
     gpointer place;
     Table table;
@@ -330,7 +330,7 @@ static char **select_backends(char **names, gboolean on_device) {
     return (char **)g_ptr_array_free(selected, FALSE);
 }
 
-gboolean benchmark(const Options *options, const volatile int *cancel, GError **error) {
+gboolean benchmark(const Options *options, const atomic_int *cancel, GError **error) {
     gboolean to_stdout = options->report && !strcmp(options->report, "-"), good = FALSE;
     Machine machine;
     Run run = {.full = options->benchmark_full, .cancel = cancel};

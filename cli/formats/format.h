@@ -43,7 +43,7 @@ typedef struct {
     gsize own_memory;       /* bytes that the format will hold beside rows, as decide says */
     const char
         *may_change; /* what writing may not keep, as "colours", which only reading back can tell; or NULL */
-    const volatile int *cancel; /* set by the caller of open: not 0 ends any call soon; NULL until then */
+    const atomic_int *cancel; /* set by the caller of open: not 0 ends any call soon; NULL until then */
 } Reader;
 
 typedef struct {
@@ -85,11 +85,11 @@ struct Format {
     /* Once the turn is known: whether it can be done, how, and what it loses. */
     gboolean (*decide)(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error);
     /* Writes the turned file, if it is by_itself. */
-    gboolean (*turn)(Reader *reader, FILE *file, const volatile int *cancel, GError **error);
+    gboolean (*turn)(Reader *reader, FILE *file, const atomic_int *cancel, GError **error);
     /* Whether that file, read back, is what reader's becomes. */
     gboolean (*verify)(Reader *reader, FILE *file, GError **error);
     /* Whether all pixels are good, of a file that is copied as it is. NULL: read_rows or read_rect tell. */
-    gboolean (*check)(Reader *reader, const volatile int *cancel, GError **error);
+    gboolean (*check)(Reader *reader, const atomic_int *cancel, GError **error);
 };
 
 /* The formats one after another, and NULL behind the last. */

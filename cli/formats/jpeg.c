@@ -311,7 +311,7 @@ static gboolean turn_tag(JpegReader *r, FILE *file, GError **error) {
     return jpeg_tag_write(r->file, file, &how, error);
 }
 
-static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *cancel, GError **error) {
+static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel, GError **error) {
     JpegReader *r = (JpegReader *)reader;
     (void)cancel; /* which the reader has */
     return read_coefficients(r, error) && check_passed_over(r, error) &&

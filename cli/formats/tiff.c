@@ -60,7 +60,7 @@ typedef struct {
     GString *loss;
     gboolean big;
     TtOrientation operation;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     GArray *written; /* what reading back must find */
 } TiffReader;
 
@@ -568,7 +568,7 @@ static void note_layout(const TiffReader *r) {
                     "gdal_translate -of COG");
 }
 
-static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *cancel, GError **error) {
+static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     TiffOutput output;
     guint n_entries, prepared = 0;
@@ -674,7 +674,7 @@ static gboolean check_pixels_of(const TiffReader *r, const Page *page, GError **
     return TRUE;
 }
 
-static gboolean check(Reader *reader, const volatile int *cancel, GError **error) {
+static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) {
     TiffReader *r = (TiffReader *)reader;
     r->cancel = cancel;
     for (guint i = 0; i < r->pages->len; i++)

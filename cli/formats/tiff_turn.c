@@ -413,7 +413,7 @@ static gboolean sweep_frame(Sweep *s, GError **error) {
                           .memory_limit = s->turner->memory,
                           .backend = options->backend,
                           .threads = 1,
-                          .cancel = s->turner->cancel,
+                          .cancel = (const volatile int *)s->turner->cancel,
                           .device = options->device};
     TtImage shape = s->step;
     shape.width = s->from_width;

@@ -21,7 +21,7 @@ typedef struct {
     const Options *options;
     Cores *cores; /* NULL: the caller's core alone */
     gsize memory; /* bytes that may be held */
-    const volatile int *cancel;
+    const atomic_int *cancel;
 } TiffTurner;
 
 /* The bytes that the turn of a picture will hold. */

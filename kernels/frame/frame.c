@@ -192,7 +192,9 @@ size_t tt_frame_cut(const TtFrame *f, size_t y) {
 }
 
 static TtStatus check_cancel(const TtFrame *f) {
-    return f->cancel && *f->cancel ? tt_fail(TT_ERROR_CANCELLED, "cancelled") : TT_OK;
+    return f->cancel && __atomic_load_n(f->cancel, __ATOMIC_RELAXED)
+               ? tt_fail(TT_ERROR_CANCELLED, "cancelled")
+               : TT_OK;
 }
 
 static TtStatus check_piece(const TtFrame *f, const TtImage *piece, size_t x, size_t y) {

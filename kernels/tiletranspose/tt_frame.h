@@ -74,8 +74,9 @@ typedef struct {
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, size_t bytes, void *user);
     void *user;
-    /* Looked at by every put and read; once it is not 0 they answer TT_ERROR_CANCELLED. May be set from
-     * another thread or a signal handler. */
+    /* Looked at, atomically, by every put and read; once it is not 0 they answer TT_ERROR_CANCELLED. Another
+     * thread or a signal handler sets it by __atomic_store_n(), or as the _Atomic int or std::atomic<int>
+     * that this is cast from. */
     const volatile int *cancel;
     int device; /* as in TtOptions */
     TtFrameStore store;

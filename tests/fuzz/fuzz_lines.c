@@ -11,7 +11,7 @@
 #include "folder.h"
 
 static void read_tasks(char *path) {
-    static const volatile int cancel;
+    static const atomic_int cancel;
     const char *argv[] = {"imgtranspose", "--tasks", path};
     Options options;
     GError *error = NULL;

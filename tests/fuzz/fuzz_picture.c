@@ -25,7 +25,7 @@ static gboolean is_own(const uint8_t *data, size_t size) {
     return format != NULL;
 }
 
-static const volatile int never;
+static const atomic_int never;
 
 static void options_of(Input *input, Options *options) {
     const char *operations[] = {"--rotate=90",     "--rotate=180", "--rotate=270", "--flip=horizontal",
