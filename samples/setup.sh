@@ -56,3 +56,5 @@ build() {
 
 targets= # all
 needed_to_build="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libisal-dev libdeflate-dev libpng-dev libjpeg-dev libtiff-dev libglib2.0-dev libjson-glib-dev libvips-dev libvips-tools"
+# What the tests look with.
+needed_to_test="g++ binutils mandoc strace parallel bash zsh fish python3-numpy python3-mesonpy python3-pip python3-pil pngcheck netpbm imagemagick libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl libjxl-tools"

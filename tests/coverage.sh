@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 . samples/setup.sh
 
 # shellcheck disable=SC2086
-install_missing $needed_to_build g++ gcovr pngcheck libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl python3-numpy
+install_missing $needed_to_build $needed_to_test gcovr
 # By atomic additions, so that threads lose none; and of what is ours alone, since counting takes time.
 counted='-fprofile-update=atomic -fprofile-filter-files=^\.\./(kernels|cli|plugin)/'
 build build-coverage -Dcuda=disabled -Db_coverage=true -Doptimization=1 -Db_ndebug=true "-Dc_args=$counted" \

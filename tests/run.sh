@@ -11,9 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . samples/setup.sh
 
-# What the tests look with, and the kernels of other processors, emulated.
-wanted="g++ binutils mandoc strace parallel bash zsh fish python3-numpy python3-mesonpy python3-pip"
-wanted="$wanted pngcheck netpbm imagemagick libjpeg-turbo-progs libtiff-tools libimage-exiftool-perl libjxl-tools python3-pil"
+# The kernels of other processors, emulated.
 case $(uname -m) in
 x86_64) emulation="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross" ;;
 *) emulation= ;;
@@ -58,8 +56,8 @@ sanitize_valgrind() {
 # shellcheck disable=SC2086
 {
     install_missing $needed_to_build
-    if [ "${1:-}" = --sanitize ]; then wanted="$wanted valgrind"; else wanted="$wanted $emulation"; fi
-    install_missing $wanted || echo "Going on without: what needs them is skipped"
+    if [ "${1:-}" = --sanitize ]; then more=valgrind; else more=$emulation; fi
+    install_missing $needed_to_test $more || echo "Going on without: what needs them is skipped"
 }
 if [ "${1:-}" = --sanitize ]; then
     shift
