@@ -36,14 +36,22 @@ count() {
     echo "${number:-0}"
 }
 
-# Sanitized kernels are compiled for the CPU alone: the tests run those for GPUs on it, too.
+# Sanitized kernels are compiled for the CPU alone: the tests run those for GPUs on it, too. Of -O2 with all that -g
+# says, the kernels for one instruction set alone take the compiler a minute; lines are all that a report names.
+build_sanitized() {
+    folder=$1 sanitizers=$2
+    shift 2
+    build "$folder" -Dcuda=disabled -Ddebug=true -Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1 -Db_ndebug=false \
+        "-Db_sanitize=$sanitizers" -Db_lundef=false "$@"
+}
+
 sanitize_address() {
-    build build-address -Dcuda=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false "$@"
+    build_sanitized build-address address,undefined "$@"
     run_tests build-address
 }
 
 sanitize_thread() {
-    build build-thread -Dcuda=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false "$@"
+    build_sanitized build-thread thread "$@"
     run_tests build-thread --suite threads
 }
 
