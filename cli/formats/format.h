@@ -109,6 +109,6 @@ gboolean format_is_in_name(const char *path);
  * or of no format at all. */
 gboolean format_may_be_named(const Format *format, const char *path);
 
-extern const Format png_format, pnm_format, raw_format, jpeg_format, tiff_format;
+extern const Format png_format, pnm_format, gif_format, raw_format, jpeg_format, tiff_format;
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Raw has no signature: it is asked for by --raw and never probed. */
 static const Format *const own[] = {
-    &png_format,  &pnm_format, &raw_format,
+    &png_format,  &pnm_format, &gif_format, &raw_format,
 #ifdef WITH_JPEG
     &jpeg_format,
 #endif

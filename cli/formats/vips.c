@@ -171,24 +171,6 @@ static gboolean load_pages(ForeignReader *r, GError **error) {
                  r->reader.pages);
 }
 
-/* The writer makes most GIFs ones in colour and with alpha: all are read so, to be comparable. */
-static gboolean even_out(ForeignReader *r, GError **error) {
-    VipsImage *colour = NULL, *alpha = NULL;
-    if (strcmp(r->format->format.name, "GIF") || r->image->Bands == 4)
-        return TRUE;
-    if (vips.colourspace(r->image, &colour, VIPS_INTERPRETATION_sRGB, NULL) ||
-        (colour->Bands == 3 && vips.addalpha(colour, &alpha, NULL))) {
-        if (colour)
-            vips.object_unref(colour);
-        return unreadable(error);
-    }
-    vips.object_unref(r->image);
-    r->image = alpha ? alpha : colour;
-    if (alpha)
-        vips.object_unref(colour);
-    return TRUE;
-}
-
 static gboolean is_native(const ForeignFormat *format) {
     return !strcmp(format->load, "vipsload");
 }
@@ -289,8 +271,7 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     /* libjpeg only warns of pixels that it makes up for missing ones. */
     r->fail_on = strcmp(self->name, "JPEG") ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_WARNING;
     r->access = VIPS_ACCESS_SEQUENTIAL;
-    if (!load_pages(r, error) || !even_out(r, error) || !decide_saving(r, error) ||
-        !check_memory(r, options, error))
+    if (!load_pages(r, error) || !decide_saving(r, error) || !check_memory(r, options, error))
         goto failed;
     describe(r);
     off_t position = lseek(fileno(r->file), 0, SEEK_CUR);

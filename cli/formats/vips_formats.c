@@ -40,7 +40,6 @@ static gboolean has_svg(const guint8 *head, gsize size) {
 PROBE(is_jpeg, AT(0, "\xff\xd8\xff"))
 PROBE(is_tiff, AT(0, "II*\0") || AT(0, "MM\0*") || AT(0, "II+\0") || AT(0, "MM\0+"))
 PROBE(is_webp, AT(0, "RIFF") && AT(8, "WEBP"))
-PROBE(is_gif, AT(0, "GIF87a") || AT(0, "GIF89a"))
 PROBE(is_moving, BRAND("avis") || BRAND("msf1") || BRAND("hevc") || BRAND("hevx"))
 PROBE(is_avif, BRAND("avif"))
 PROBE(is_heif, BRAND("heic") || BRAND("heix") || BRAND("heim") || BRAND("heis") || BRAND("mif1"))
@@ -101,7 +100,6 @@ static const ForeignFormat table[] = {
     TURNED("jpegload_source", "jpegsave_target", "JPEG", is_jpeg, "jpg", "jpeg", "jpe", "jfif"),
     TURNED("tiffload_source", "tiffsave_target", "TIFF", is_tiff, "tif", "tiff", "btf", "tf8"),
     TURNED("webpload_source", "webpsave_target", "WebP", is_webp, "webp"),
-    TURNED("gifload_source", "gifsave_target", "GIF", is_gif, "gif"),
     TURNED("heifload_source", "heifsave_target", "AVIF", is_avif, "avif", "heif", "hif"),
     TURNED("heifload_source", "heifsave_target", "HEIF", is_heif, "heic", "heif", "hif"),
     TURNED("jxlload_source", "jxlsave_target", "JPEG XL", is_jxl, "jxl"),

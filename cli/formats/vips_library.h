@@ -48,8 +48,6 @@
     F(vips, image_set_int)                                                                                   \
     F(vips, image_set_blob_copy)                                                                             \
     F(vips, image_remove)                                                                                    \
-    F(vips, colourspace)                                                                                     \
-    F(vips, addalpha)                                                                                        \
     F(vips, region_new)                                                                                      \
     F(vips, region_prepare)                                                                                  \
     F(vips, sequential)                                                                                      \

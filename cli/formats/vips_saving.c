@@ -12,7 +12,6 @@
 
 #include "../say.h"
 #include "bmp_header.h"
-#include "gif_blocks.h"
 #include "heif_properties.h"
 #include "jp2_boxes.h"
 #include "jpeg_header.h"
@@ -148,22 +147,6 @@ static void save_webp(Saving *s, FILE *file, VipsImage *image) {
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
     if (!exact && image->Bands == 4)
         s->may_change = "colours that full transparency hides";
-}
-
-/* Composed, a frame may have more colours than a palette. */
-static gboolean save_gif(Saving *s, FILE *file, VipsImage *image, GError **error) {
-    GifBlocks blocks = gif_blocks_read(file);
-    if (!blocks.whole)
-        return cut_short(error);
-    if (blocks.extra)
-        lose(s, "whose comments or other data beside its frames libvips does not keep");
-    g_string_assign(s->options, "dither=0,interframe-maxerror=0,interpalette-maxerror=0");
-    if (operation_takes("gifsave_target", "keep-duplicate-frames"))
-        g_string_append(s->options, ",keep-duplicate-frames");
-    if (number_of(image, "interlaced", 0))
-        g_string_append(s->options, ",interlace");
-    s->may_change = "colours (libvips writes at most 255 of a frame)";
-    return TRUE;
 }
 
 /* Of sRGB, whose curve libvips writes for all that are much like it, or not stated. */
@@ -334,7 +317,7 @@ static gboolean save_vips(FILE *file, VipsImage *image, GError **error) {
 /* A page as a whole. Of formats that are not there, libvips has rows, or rows of tiles, as it asks for them.
  */
 static void hold_page(Saving *s, const ForeignFormat *format, VipsImage *image) {
-    static const char *const whole[] = {"webp", "gif", "heif", "jxl", "magick"};
+    static const char *const whole[] = {"webp", "heif", "jxl", "magick"};
     for (gsize i = 0; i < G_N_ELEMENTS(whole); i++)
         if (g_str_has_prefix(format->save, whole[i]))
             s->held = (guint64)image->Xsize * (guint64)vips.image_get_page_height(image) *
@@ -381,8 +364,6 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         good = save_tiff(s, file, image, error);
     else if (g_str_has_prefix(format->save, "webp"))
         save_webp(s, file, image);
-    else if (g_str_has_prefix(format->save, "gif"))
-        good = save_gif(s, file, image, error);
     else if (g_str_has_prefix(format->save, "heif"))
         good = save_heif(s, format, file, image, error);
     else if (g_str_has_prefix(format->save, "jxl"))

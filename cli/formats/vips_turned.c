@@ -103,15 +103,9 @@ static void reset_tag(VipsImage *image) {
 
 /* Removes what is not needed to show the picture. A tag that still has to be followed is written again. */
 static void strip(VipsImage *image, TtOrientation tag) {
-    static const char *const unneeded[] = {"exif-",
-                                           "xmp-",
-                                           "iptc-",
-                                           "photoshop-",
-                                           "jpeg-thumbnail",
-                                           "gif-comment",
-                                           "image-description",
-                                           "png-comment",
-                                           "orientation"};
+    static const char *const unneeded[] = {"exif-",       "xmp-",           "iptc-",
+                                           "photoshop-",  "jpeg-thumbnail", "image-description",
+                                           "png-comment", "orientation"};
     for (gsize i = 0; i < G_N_ELEMENTS(unneeded); i++)
         remove_with_prefix(image, unneeded[i]);
     if (tag != TT_NONE)

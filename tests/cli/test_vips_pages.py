@@ -123,16 +123,6 @@ class Pages(VipsTest):
             os.remove(self.path(file))
         self.assertEqual(self.files(), ["roll.png"])
 
-    def test_what_a_gif_holds_beside_its_frames(self):
-        for extra, lost in ((b"", False), (b"\x21\xfe\3abc\0", True), (b"\x21\xff\x0bXMP DataXMP\1x\0", True)):
-            self.gif((b"\x44\x0a", 100), (b"\x0c\x0a", 200))
-            data = self.read("in.gif")
-            self.write("in.gif", data[:-1] + extra + data[-1:])
-            self.loses(lost, "in.gif", "beside its frames")
-        self.gif((b"\x44\x0a", 100), (b"\x0c\x0a", 200))
-        self.write("in.gif", self.read("in.gif") + b"more")
-        self.loses(True, "in.gif", "beside its frames")
-
     def test_what_a_webp_holds_beside_its_frames(self):
         self.webp((0, 100), (1, 40))
         data = self.read("in.webp")
@@ -171,13 +161,12 @@ class Pages(VipsTest):
     def test_more_rows_than_libvips_counts(self):
         """They would be cut off."""
         vips("black", self.path("roll.v"), "60000", "200")
-        vips("gifsave", self.path("roll.v"), self.path("in.gif"), "--page-height", "1")
-        if int(self.field("in.gif", "n-pages")) < 200:
-            self.skipTest("this libvips merges equal frames")
-        result = self.run_command("--rotate", "90", "-o", "out.gif", "in.gif")
+        vips("tiffsave", self.path("roll.v"), self.path("in.tif"), "--page-height", "1", "--compression", "deflate")
+        self.assertEqual(self.field("in.tif", "n-pages"), "200")
+        result = self.run_command("--rotate", "90", "-o", "out.tif", "in.tif")
         if result.returncode:  # later libvips count to 100,000,000
-            self.assertIn(b"in.gif: would have 12000000 rows in its 200 pages", result.stderr)
-            self.assertFalse(os.path.exists(self.path("out.gif")))
+            self.assertIn(b"in.tif: would have 12000000 rows in its 200 pages", result.stderr)
+            self.assertFalse(os.path.exists(self.path("out.tif")))
 
     def test_pages_of_different_sizes(self):
         self.picture("in.tif", "tiffsave", "--pyramid", "--tile", "--tile-width", "16", "--tile-height", "16", width=64, height=64)
