@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../say.h"
+#include "heif.h"
 
 /* ---- How files begin ---------------------------------------------------------------------------------- */
 
@@ -69,15 +70,27 @@ static Reader *refuse(const Format *self, FILE *file, const char *path, const Op
     return NULL;
 }
 
+/* By its header, or else by its pixels. */
+static Reader *open_heif(const Format *self, FILE *file, const char *path, const Options *options,
+                         GError **error) {
+    Reader *reader = heif_open(self, file, path, options, error);
+#ifdef WITH_VIPS
+    return reader || *error ? reader : foreign_open(self, file, path, options, error);
+#else
+    return reader || *error ? reader : refuse(self, file, path, options, error);
+#endif
+}
+
 #define NAMED(name_, probe_, ...) .name = name_, .probe = probe_, .extensions = {__VA_ARGS__}
 #define REFUSED(reason, ...)                                                                                 \
     { .format = {NAMED(__VA_ARGS__), .open = refuse}, .refusal = reason }
 #ifdef WITH_VIPS
-#define TURNED(load_, save_, ...)                                                                            \
+#define TURNED(load_, save_, ...) OPENED(foreign_open, load_, save_, __VA_ARGS__)
+#define OPENED(open_, load_, save_, ...)                                                                     \
     {                                                                                                        \
         .format = {NAMED(__VA_ARGS__),                                                                       \
                    .description = foreign_description,                                                       \
-                   .open = foreign_open,                                                                     \
+                   .open = open_,                                                                            \
                    .read_rows = foreign_read_rows,                                                           \
                    .read_rect = foreign_read_rect,                                                           \
                    .close = foreign_close,                                                                   \
@@ -89,6 +102,10 @@ static Reader *refuse(const Format *self, FILE *file, const char *path, const Op
     }
 #else
 #define TURNED(load_, save_, ...) REFUSED(NULL, __VA_ARGS__)
+#define OPENED(open_, load_, save_, ...)                                                                     \
+    {                                                                                                        \
+        .format = { NAMED(__VA_ARGS__), .open = open_ }                                                      \
+    }
 #endif
 
 #define NOT_WRITTEN "which libvips reads but does not write: convert it to PNG or TIFF first"
@@ -100,8 +117,8 @@ static const ForeignFormat table[] = {
     TURNED("jpegload_source", "jpegsave_target", "JPEG", is_jpeg, "jpg", "jpeg", "jpe", "jfif"),
     TURNED("tiffload_source", "tiffsave_target", "TIFF", is_tiff, "tif", "tiff", "btf", "tf8"),
     TURNED("webpload_source", "webpsave_target", "WebP", is_webp, "webp"),
-    TURNED("heifload_source", "heifsave_target", "AVIF", is_avif, "avif", "heif", "hif"),
-    TURNED("heifload_source", "heifsave_target", "HEIF", is_heif, "heic", "heif", "hif"),
+    OPENED(open_heif, "heifload_source", "heifsave_target", "AVIF", is_avif, "avif", "heif", "hif"),
+    OPENED(open_heif, "heifload_source", "heifsave_target", "HEIF", is_heif, "heic", "heif", "hif"),
     TURNED("jxlload_source", "jxlsave_target", "JPEG XL", is_jxl, "jxl"),
     TURNED("jp2kload_source", "jp2ksave_target", "JPEG 2000", is_jp2k, "jp2", "j2k", "j2c", "jpc", "jpt"),
     TURNED("radload_source", "radsave_target", "Radiance", is_radiance, "hdr", "rgbe"),

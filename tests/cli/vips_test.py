@@ -92,16 +92,16 @@ class VipsTest(CommandTest):
     def field(self, name, field):
         return library().field(self.path(name), field)
 
-    def loses(self, lost, name, says):
+    def loses(self, lost, name, says, *options):
         """Turned in place, or else refused there and warned of with -o."""
         data = self.read(name)
         if not lost:
-            self.succeeds("--rotate", "90", "--in-place", name)
+            self.succeeds("--rotate", "90", *options, "--in-place", name)
             self.assertNotEqual(self.read(name), data)
             return
-        self.fails(1, "--rotate", "90", "--in-place", name, says=(name + ": ", says, "in place"))
+        self.fails(1, "--rotate", "90", *options, "--in-place", name, says=(name + ": ", says, "in place"))
         self.assertEqual(self.read(name), data)
-        result = self.run_command("--rotate", "90", "--overwrite", "-o", "out", name)
+        result = self.run_command("--rotate", "90", *options, "--overwrite", "-o", "out", name)
         self.assertEqual((result.returncode, result.stderr.count(b"\n")), (0, 1), result.stderr)
         self.assertIn(b"warning: " + name.encode() + b": ", result.stderr)
         self.assertIn(says.encode(), result.stderr)
