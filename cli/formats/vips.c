@@ -39,7 +39,9 @@ typedef struct {
     const ForeignFormat *format;
     char *options;
     FILE *file;
-    VipsImage *image; /* as the saver sees it: its rows come from foreign_write_rows() */
+    VipsImage *image;     /* as the saver sees it: its rows come from foreign_write_rows() */
+    const WebpRest *webp; /* what is put into what was saved; NULL of other formats */
+    GByteArray *saved;    /* if it is so */
     gsize row_bytes;
     GThread *thread;
 
@@ -451,6 +453,10 @@ static void note_failed_write(ForeignWriter *w, int number) {
  * on and complain of what came of it. So none does, as they see it; the first fault is noted. */
 static gint64 write_bytes(VipsTargetCustom *target, const void *bytes, gint64 size, ForeignWriter *w) {
     (void)target;
+    if (w->saved) {
+        g_byte_array_append(w->saved, bytes, (guint)size);
+        return size;
+    }
     for (gint64 done = 0; done < size && !w->system_error;) {
         ssize_t n = write(fileno(w->file), (const guint8 *)bytes + done, (gsize)(size - done));
         if (n > 0)
@@ -527,11 +533,33 @@ static void write_buffer(VipsOperation *operation, ForeignWriter *w) {
     vips.area_unref((VipsArea *)blob);
 }
 
+static WebpBlock block_of(VipsImage *image, const char *name) {
+    WebpBlock block = {0};
+    if (vips.image_get_typeof(image, name))
+        vips.image_get_blob(image, name, &block.data, &block.size);
+    return block;
+}
+
+/* Metadata as they were, turned, in place of those that libvips writes. What it makes of a tag that has no
+ * EXIF to be in is kept. */
+static void write_webp(ForeignWriter *w) {
+    const WebpBlock exif = block_of(w->image, VIPS_META_EXIF_NAME),
+                    xmp = block_of(w->image, VIPS_META_XMP_NAME);
+    GByteArray *saved = g_steal_pointer(&w->saved);
+    GByteArray *dressed =
+        webp_dressed(saved, w->webp, exif.size || tag_of_field(w->image) <= 1 ? &exif : NULL, &xmp);
+    write_bytes(NULL, dressed->data, dressed->len, w);
+    g_byte_array_unref(dressed);
+    g_byte_array_unref(saved);
+}
+
 static gboolean run_operation(VipsOperation *operation, ForeignWriter *w, GError **error) {
     gboolean saved = !vips.object_set_from_string((VipsObject *)operation, w->options) &&
                      !vips.object_build((VipsObject *)operation);
     if (saved && takes(operation, "buffer"))
         write_buffer(operation, w);
+    if (saved && w->saved)
+        write_webp(w);
     vips.object_unref_outputs((VipsObject *)operation);
     return (saved && !w->system_error) || saver_fault(w, error);
 }
@@ -621,6 +649,8 @@ Writer *foreign_create(FILE *file, Reader *reader, TtOrientation turn, gboolean 
     w->image = image;
     w->options = options_of(&source->saving, w->image);
     w->row_bytes = (gsize)w->image->Xsize * source->pixel_bytes;
+    w->webp = source->saving.webp.film ? &source->saving.webp : NULL;
+    w->saved = w->webp ? g_byte_array_new() : NULL;
     g_mutex_init(&w->lock);
     g_cond_init(&w->changed);
     gboolean native = is_native(source->format);
@@ -685,5 +715,7 @@ void foreign_dispose(Writer *writer) {
     g_cond_clear(&w->changed);
     g_free(w->options);
     g_clear_error(&w->fault);
+    if (w->saved)
+        g_byte_array_unref(w->saved);
     g_free(w);
 }

@@ -20,7 +20,6 @@
 #include "tiff_block.h"
 #include "tiff_tags.h"
 #include "vips_trial.h"
-#include "webp_chunks.h"
 
 /* One more loss, as "whose ...". */
 static void lose(Saving *s, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -138,15 +137,18 @@ static gboolean save_tiff(Saving *s, FILE *file, VipsImage *image, GError **erro
 /* ---- The others --------------------------------------------------------------------------------------- */
 
 /* Of equal frames libwebp makes one, which reading back shows. */
-static void save_webp(Saving *s, FILE *file, VipsImage *image) {
+static gboolean save_webp(Saving *s, FILE *file, VipsImage *image, gboolean strip, GError **error) {
     gboolean exact = operation_takes("webpsave_target", "exact"); /* from 8.16 */
     if (vips.image_get_page_height(image) < image->Ysize)
         s->may_change = "pixels of its frames";
-    if (webp_has_extra(file))
-        lose(s, "whose chunks of unknown kinds, or data behind them, libvips does not keep");
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
     if (!exact && image->Bands == 4)
         s->may_change = "colours that full transparency hides";
+    if (!webp_read_rest(file, &s->webp))
+        return cut_short(error);
+    if (strip)
+        webp_strip_rest(&s->webp);
+    return TRUE;
 }
 
 /* Of sRGB, whose curve libvips writes for all that are much like it, or not stated. */
@@ -363,7 +365,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
     else if (g_str_has_prefix(format->save, "tiff"))
         good = save_tiff(s, file, image, error);
     else if (g_str_has_prefix(format->save, "webp"))
-        save_webp(s, file, image);
+        good = save_webp(s, file, image, strip, error);
     else if (g_str_has_prefix(format->save, "heif"))
         good = save_heif(s, format, file, image, error);
     else if (g_str_has_prefix(format->save, "jxl"))
@@ -378,7 +380,7 @@ gboolean saving_decide(Saving *s, const ForeignFormat *format, FILE *file, VipsI
         write_no_exif(s, format); /* which vips_bare.c does */
         good = save_vips(file, image, error);
     }
-    static const char *const with_exif[] = {"jpeg", "webp", "heif", "jxl"};
+    static const char *const with_exif[] = {"jpeg", "heif", "jxl"};
     for (gsize i = 0; good && i < G_N_ELEMENTS(with_exif); i++)
         if (g_str_has_prefix(format->save, with_exif[i])) {
             if (!vips.image_get_typeof(image, VIPS_META_EXIF_NAME))
@@ -394,5 +396,6 @@ void saving_clear(Saving *s) {
         g_string_free(s->options, TRUE);
     if (s->loss)
         g_string_free(s->loss, TRUE);
+    webp_clear_rest(&s->webp);
     *s = (Saving){0};
 }

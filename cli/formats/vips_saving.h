@@ -9,6 +9,7 @@
 
 #include "vips_formats.h"
 #include "vips_library.h"
+#include "webp_chunks.h"
 
 typedef struct {
     GString *options;              /* of the save operation, as "Q=90,interlace" */
@@ -16,6 +17,7 @@ typedef struct {
     const char *may_change;        /* see Reader */
     gsize tile_width, tile_height; /* of a source in tiles; else 0 */
     gboolean one_tile;             /* the whole picture is one, and is to stay so */
+    WebpRest webp;                 /* what to put into such a file again */
     guint64 held;                  /* bytes of pixels that a decoder holds at once; and an encoder, too */
 } Saving;
 

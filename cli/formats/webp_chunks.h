@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a WebP holds that libvips does not keep.
+ * What a WebP file holds beside its pixels. libvips writes EXIF anew, and where there is none, and leaves out
+ * what it does not know.
  */
 #ifndef WEBP_CHUNKS_H
 #define WEBP_CHUNKS_H
@@ -9,7 +10,25 @@
 
 #include <glib.h>
 
-/* Whether there are chunks that the format does not know, or bytes behind its end. */
-gboolean webp_has_extra(FILE *file);
+typedef struct {
+    GByteArray *film;    /* the chunk that says how often an animation is shown, and before what colour */
+    GByteArray *unknown; /* chunks that nobody here knows */
+    GByteArray *behind;  /* what follows the picture in the file */
+} WebpRest;
+
+typedef struct {
+    const void *data;
+    gsize size; /* 0 if there is none */
+} WebpBlock;
+
+/* FALSE if the file is cut short, or holds too much. Clear the rest all the same. */
+gboolean webp_read_rest(FILE *file, WebpRest *rest);
+void webp_strip_rest(WebpRest *rest); /* leaves what shows */
+void webp_clear_rest(WebpRest *rest);
+
+/* A file that libvips has saved, with this in place of what it wrote beside the pixels, but for the profile.
+ * exif may be NULL: that is kept as it was written. */
+GByteArray *webp_dressed(const GByteArray *saved, const WebpRest *rest, const WebpBlock *exif,
+                         const WebpBlock *xmp);
 
 #endif

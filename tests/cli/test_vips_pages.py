@@ -127,10 +127,24 @@ class Pages(VipsTest):
     def test_what_a_webp_holds_beside_its_frames(self):
         self.webp((0, 100), (1, 40))
         data = self.read("in.webp")
-        for extra, behind, lost in ((b"", b"", False), (b"XMP \5\0\0\0<x/> \0", b"", False), (b"ABCD\3\0\0\0xyz\0", b"", True), (b"", b"more", True)):
-            self.write("in.webp", b"RIFF" + struct.pack("<I", len(data) + len(extra) - 8) + data[8:20] + bytes([data[20] | 4 * (extra[:1] == b"X")])
-                       + data[21:] + extra + behind)
-            self.loses(lost, "in.webp", "unknown kinds")
+        chunk = lambda kind, body: kind + struct.pack("<I", len(body)) + body + bytes(len(body) % 2)
+        frames = self.decode("in.webp", "[n=-1]")
+        anim = data[data.index(b"ANIM"):][:14]
+        kept = [(b"", b""), (chunk(b"XMP ", b"<x/> "), b""), (chunk(b"ABCD", b"xyz"), b""), (b"", b"more"), (chunk(b"EXIF", pngs.exif(1)) + chunk(b"odd ", b"1"), b"!")]
+        for extra, behind in kept:
+            flags = 4 * (b"XMP " in extra) | 8 * (b"EXIF" in extra)
+            body = b"WEBP" + data[12:20] + bytes([data[20] | flags]) + data[21:] + extra
+            self.write("in.webp", b"RIFF" + struct.pack("<I", len(body)) + body + behind)
+            self.succeeds("--rotate", "90", "--in-place", "in.webp")
+            turned = self.read("in.webp")
+            self.assertEqual(turned[4:8], struct.pack("<I", len(turned) - len(behind) - 8))
+            self.assertTrue(turned.endswith(extra + behind), extra)
+            self.assertEqual((turned[20] & 12, anim in turned, turned.count(b"EXIF")), (flags, True, extra.count(b"EXIF")))
+            self.assertEqual(opaque(self.decode("in.webp", "[n=-1]")), opaque([row for i in (0, 8) for row in turn(frames[i:i + 8], "rot90")]))
+        self.succeeds("--rotate", "90", "--strip", "-o", "out.webp", "in.webp")
+        self.assertNotIn(b"odd ", self.read("out.webp"))
+        self.assertNotIn(b"EXIF", self.read("out.webp"))
+        self.assertFalse(self.read("out.webp").endswith(b"!"))
 
     def test_four_quarter_turns(self):
         """Pixels, pages and all that libvips says of a picture are as before."""
