@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packing looks at each byte once and does not branch on whether a string is known, since of noise nobody can
- * foretell it: that only decides what is kept. Strings are in buckets of three; those for which a bucket has
- * no room, one in fifty, stand aside in a list. Codes are collected until the table is full, and only then
- * put into bits, in runs of one width.
+ * Packing looks at each byte once. Strings are in buckets of three, which are looked through at once, as
+ * lanes of one number; those for which a bucket has no room, one in fifty, stand aside in a list. Codes are
+ * collected until the table is full, and only then put into bits, in runs of one width.
  */
 #include "tiff_lzw.h"
 
@@ -17,19 +16,22 @@ enum {
     STRINGS = FULL - FIRST,
     NARROWEST = 9, /* bits of a code */
     WIDEST = 12,
-    CODE_BITS = 12, /* of a string in a bucket, below its last byte: the one before is told by the bucket */
-    STRING_BITS = CODE_BITS + 8 + 1,
-    IS_STRING = 1 << (STRING_BITS - 1),
+    TAG_BITS =
+        9, /* of a string in a bucket: its last byte, below one that is 1; the bucket tells all before */
+    IS_STRING = 1 << 8,
+    LANE = TAG_BITS + 12, /* bits of such a string, with its code above the tag */
     BUCKET_BITS = 12,
     BUCKETS = 1 << BUCKET_BITS,
-    INLINE = 8, /* bytes of a string that are kept with it */
+    INLINE = 8, /* bytes of a string that are copied at once */
 };
 
-/* A string of the reader's: its first bytes, and where all of it was last written. */
-typedef struct {
-    guint64 text;
-    guint32 length, at;
-} String;
+/* 1 in each lane of a bucket. */
+#define LANES ((guint64)1 | (guint64)1 << LANE | (guint64)1 << 2 * LANE)
+
+/* A string of the reader's: where it was written first, from the output's start on, and in the lowest bits
+ * how long it is. */
+enum { LENGTH_BITS = 16 };
+typedef guint64 String;
 
 /* One for which its bucket has no room. */
 typedef struct {
@@ -43,6 +45,7 @@ struct TiffLzw {
     Aside aside[STRINGS + 1];     /* from 1 on */
     guint16 mix[256];             /* what a byte adds to the bucket's number */
     guint16 codes[STRINGS];
+    guint8 bytes[256 + INLINE]; /* strings of one byte */
     String strings[1 << WIDEST];
 };
 
@@ -51,7 +54,7 @@ TiffLzw *tiff_lzw_new(void) {
     TiffLzw *lzw = g_new(TiffLzw, 1);
     for (guint32 i = 0; i < 256; i++) {
         lzw->mix[i] = (guint16)((i * golden) >> (32 - BUCKET_BITS));
-        lzw->strings[i] = (String){.text = i, .length = 1};
+        lzw->bytes[i] = (guint8)i;
     }
     return lzw;
 }
@@ -65,24 +68,25 @@ void tiff_lzw_free(TiffLzw *lzw) {
 typedef struct {
     guint8 *to;
     guint64 bits;
-    guint n; /* bits that are not written yet, below 32 */
+    guint n; /* bits that are not whole bytes yet, below 8 */
 } Bits;
 
+static guint64 put_bits(Bits *b, guint64 bits, guint n) {
+    guint64 all = b->bits << n | bits, word = GUINT64_TO_BE(all << (64 - b->n - n));
+    memcpy(b->to, &word, sizeof(word));
+    *b = (Bits){b->to + (b->n + n) / 8, all, (b->n + n) % 8};
+    return all;
+}
+
 static void put(Bits *b, const guint16 *codes, gsize n, guint width) {
-    guint64 bits = b->bits;
-    guint waiting = b->n;
-    guint8 *to = b->to;
-    for (gsize i = 0; i < n; i++) {
-        bits = bits << width | codes[i];
-        waiting += width;
-        if (waiting >= 32) {
-            waiting -= 32;
-            guint32 word = GUINT32_TO_BE((guint32)(bits >> waiting));
-            memcpy(to, &word, sizeof(word));
-            to += sizeof(word);
-        }
-    }
-    *b = (Bits){to, bits, waiting};
+    gsize i = 0;
+    for (; i + 4 <= n; i += 4)
+        put_bits(b,
+                 ((guint64)codes[i] << width | codes[i + 1]) << 2 * width |
+                     ((guint64)codes[i + 2] << width | codes[i + 3]),
+                 4 * width);
+    for (; i < n; i++)
+        put_bits(b, codes[i], width);
 }
 
 static void put_one(Bits *b, guint code, guint width) {
@@ -112,8 +116,8 @@ static guint32 look_aside(TiffLzw *lzw, guint32 place, guint32 string, guint32 *
     const guint64 has_aside = (guint64)1 << 63;
     guint32 first = lzw->buckets[place] & has_aside ? lzw->first_aside[place] : 0;
     for (guint32 i = first; i; i = lzw->aside[i].next)
-        if ((lzw->aside[i].string ^ string) >> CODE_BITS == 0)
-            return lzw->aside[i].string & ((1 << CODE_BITS) - 1);
+        if ((lzw->aside[i].string ^ string) % (1 << TAG_BITS) == 0)
+            return lzw->aside[i].string >> TAG_BITS;
     lzw->aside[++*n_aside] = (Aside){string, first};
     lzw->first_aside[place] = (guint16)*n_aside;
     lzw->buckets[place] |= has_aside;
@@ -128,32 +132,30 @@ typedef struct {
     guint32 n_aside;
 } Scan;
 
-/* Goes on until the table is full, or there are no more bytes. */
+/* Goes on until the table is full, or there are no more bytes. The tags that are the wanted one become 0, and
+ * so the only ones from which 1 borrows beyond them. */
 static void find_codes(TiffLzw *lzw, Scan *scan, const guint8 *end) {
-    const guint32 all = (1 << STRING_BITS) - 1, known = 1 << CODE_BITS;
+    const guint64 tags = LANES * ((1 << TAG_BITS) - 1), third = (guint64)IS_STRING << 2 * LANE;
     const guint8 *next = scan->in;
     guint32 code = scan->string;
     gsize n = scan->n;
     while (next < end && n < STRINGS) {
-        guint32 byte = *next++, wanted = IS_STRING | byte << CODE_BITS, added = wanted | (guint32)(FIRST + n),
-                place = code ^ lzw->mix[byte];
+        guint32 byte = *next++, tag = IS_STRING | byte, place = code ^ lzw->mix[byte];
         guint64 bucket = lzw->buckets[place];
-        guint32 a = ((guint32)bucket & all) ^ wanted, b = ((guint32)(bucket >> STRING_BITS) & all) ^ wanted,
-                c = ((guint32)(bucket >> 2 * STRING_BITS) & all) ^ wanted;
-        gboolean found = (a < known) | (b < known) | (c < known);
-        guint64 full = bucket >> (3 * STRING_BITS - 1);
-        lzw->codes[n] = (guint16)code;
-        if (G_UNLIKELY(full & (guint64)!found)) {
-            code = look_aside(lzw, place, added, &scan->n_aside);
-            n += !code;
-            code = code ? code : byte;
+        guint64 found = (((bucket ^ tag * LANES) & tags) - LANES) & LANES << (LANE - 1);
+        if (found) {
+            guint lane_end = (guint)__builtin_ctzll(found) + 1;
+            code = (guint32)(bucket >> (lane_end - 12)) % (1 << 12);
             continue;
         }
-        lzw->buckets[place] = found ? bucket : bucket << STRING_BITS | added;
-        n += !found;
-        code = c < known ? c : byte;
-        code = b < known ? b : code;
-        code = a < known ? a : code;
+        guint32 added = (guint32)(FIRST + n) << TAG_BITS | tag;
+        lzw->codes[n] = (guint16)code;
+        if (G_UNLIKELY(bucket & third) && (code = look_aside(lzw, place, added, &scan->n_aside)))
+            continue;
+        if (!(bucket & third))
+            lzw->buckets[place] = bucket << LANE | added;
+        n++;
+        code = byte;
     }
     scan->in = next;
     scan->string = code;
@@ -186,44 +188,50 @@ gsize tiff_lzw_pack(TiffLzw *lzw, const guint8 *data, gsize size, guint8 *to) {
         scan.n = 0;
     }
     put_one(&bits, END, width_after(scan.n));
-    for (; bits.n >= 8; bits.n -= 8)
-        *bits.to++ = (guint8)(bits.bits >> (bits.n - 8));
-    if (bits.n)
-        *bits.to++ = (guint8)(bits.bits << (8 - bits.n));
-    return (gsize)(bits.to - to);
+    return (gsize)(bits.to - to) + (bits.n > 0);
 }
 
 /* ---- Unpacking ---------------------------------------------------------------------------------------- */
 
-/* The string with one byte more. */
-static String longer(String s, guint64 text) {
-    guint64 byte = s.length < INLINE ? text & 0xff : 0;
-    return (String){s.text | byte << 8 * s.length % 64, s.length + 1, s.at};
+static String string_at(gsize at, gsize length) {
+    return (guint64)at << LENGTH_BITS | length;
 }
 
-/* Where it was written before may end where it is written now, a byte less than its length away. */
-static guint8 *write_string(String s, const guint8 *before, guint8 *to) {
-    guint64 text = GUINT64_TO_LE(s.text);
-    memcpy(to, &text, INLINE);
-    for (guint32 i = INLINE; i < s.length; i += INLINE)
-        memcpy(to + i, before + i, INLINE);
-    return to + s.length;
+static const guint8 *text_of(String s, const guint8 *to) {
+    return (const guint8 *)((guintptr)to + (guintptr)((gint64)s >> LENGTH_BITS));
 }
 
-static guint8 *write_last_string(String s, const guint8 *before, guint8 *to, const guint8 *end) {
-    for (guint32 i = 0; i < s.length && to < end; i++)
-        *to++ = i < INLINE ? (guint8)(s.text >> 8 * i) : before[i];
+static gsize length_of(String s) {
+    return s % (1 << LENGTH_BITS);
+}
+
+/* Byte by byte, for the string may end in what it becomes, or the output in it. */
+static guint8 *write_slowly(const guint8 *text, gsize length, guint8 *to, const guint8 *end) {
+    for (gsize i = 0; i < length && to < end; i++)
+        *to++ = text[i];
     return to;
+}
+
+static guint8 *write_string(const guint8 *text, gsize length, guint8 *to, const guint8 *end) {
+    if (G_UNLIKELY((gsize)(end - to) < length + INLINE))
+        return write_slowly(text, length, to, end);
+    memcpy(to, text, INLINE);
+    if (G_UNLIKELY(length > INLINE))
+        for (gsize i = INLINE; i < length; i += INLINE)
+            memcpy(to + i, text + i, INLINE);
+    return to + length;
 }
 
 gboolean tiff_lzw_unpack(TiffLzw *lzw, const guint8 *packed, gsize n, guint8 *to, gsize size) {
     const guint8 *in = packed, *in_end = packed + n, *end = to + size;
-    String *strings = lzw->strings, last = {.length = 0}; /* the one before; the first is always CLEAR */
+    String *strings = lzw->strings, last = 0; /* the one before; the first is always CLEAR */
     guint8 *out = to;
     guint64 bits = 0; /* from the highest on */
     guint waiting = 0, width = NARROWEST, next = FIRST, wider = 0;
     if (size > G_MAXUINT32 || n < 2 || packed[0] != CLEAR >> 1 || packed[1] >> 7)
         return FALSE;
+    for (guint i = 0; i < CLEAR; i++)
+        strings[i] = string_at((gsize)((guintptr)(lzw->bytes + i) - (guintptr)to), 1);
     while (out < end) {
         if (waiting < width) {
             guint64 word;
@@ -237,33 +245,29 @@ gboolean tiff_lzw_unpack(TiffLzw *lzw, const guint8 *packed, gsize n, guint8 *to
         guint code = (guint)(bits >> (64 - width));
         bits <<= width;
         waiting -= width;
-        String string;
         if (G_UNLIKELY(code == CLEAR)) {
             width = NARROWEST;
             wider = (1 << NARROWEST) - 1;
             next = FIRST - 1; /* the first code makes no string */
-            last = (String){.length = 0};
             continue;
-        } else if (G_LIKELY(code < next && code != END)) {
-            string = strings[code];
-        } else if (code == next && code >= FIRST) {
-            string = longer(last, last.text);
-        } else {
-            return FALSE;
         }
-        strings[next++] = longer(last, string.text);
-        if (G_UNLIKELY(next == wider)) {
+        strings[next] = last + 1; /* a byte longer, which is written now */
+        String string = strings[code];
+        const guint8 *text = text_of(string, to);
+        gsize length = length_of(string);
+        last = string_at((gsize)(out - to), length);
+        if (G_LIKELY(code < next && code != END))
+            out = write_string(text, length, out, end);
+        else if (code == next && code != END)
+            out = write_slowly(text, length, out, end);
+        else
+            return FALSE;
+        if (G_UNLIKELY(++next == wider)) {
             if (width == WIDEST)
                 return FALSE;
             width++;
             wider = width == WIDEST ? 1 << WIDEST : (1u << width) - 1;
         }
-        last = string;
-        last.at = (guint32)(out - to);
-        if (G_LIKELY((gsize)(end - out) >= string.length + INLINE))
-            out = write_string(string, to + string.at, out);
-        else
-            out = write_last_string(string, to + string.at, out, end);
     }
     return (gsize)(in - packed) * 8 - waiting <= n * 8;
 }
