@@ -261,7 +261,7 @@ static gboolean copy_rest(const GifReader *r, FILE *to, GError **error) {
            (!ferror(to) || system_fault(error, "write the output", errno));
 }
 
-static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *cancel, GError **error) {
+static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel, GError **error) {
     GifReader *r = (GifReader *)reader;
     GifScreen screen = {0};
     GifBlock block = {0};
@@ -346,7 +346,7 @@ static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
     return good;
 }
 
-static gboolean check(Reader *reader, const volatile int *cancel, GError **error) {
+static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) {
     GifReader *r = (GifReader *)reader;
     GifScreen screen = {0};
     GifBlock block = {0};

@@ -172,7 +172,7 @@ static gboolean take_file(const HeifReader *r, FILE *file, Take take, GError **e
            take_range(r, r->items.end, r->items.file_size, file, take, error);
 }
 
-static gboolean turn_itself(Reader *reader, FILE *file, const volatile int *cancel, GError **error) {
+static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel, GError **error) {
     (void)cancel; /* which the reader has */
     return take_file((HeifReader *)reader, file, write_part, error);
 }
@@ -182,7 +182,7 @@ static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
     return take_file((HeifReader *)reader, output, compare_part, error);
 }
 
-static gboolean check(Reader *reader, const volatile int *cancel, GError **error) {
+static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) {
     (void)reader;
     (void)cancel;
     (void)error;
