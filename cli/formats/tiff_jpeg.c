@@ -245,7 +245,8 @@ static gboolean check_units(const Job *job, GError **error) {
     return (!columns && !rows) ||
            fault(error, STATUS_FAILED,
                  "is compressed as JPEG and cannot be turned so without loss, as its last %" G_GSIZE_FORMAT
-                 " %s do not fill a block: --jpeg tag keeps its pixels and turns its tag",
+                 " %s do not fill a block: --jpeg tag keeps its pixels and turns its tag (trim and reencode "
+                 "are for JPEG files)",
                  columns ? columns : rows, columns ? "columns" : "rows");
 }
 
