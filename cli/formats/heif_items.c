@@ -165,14 +165,13 @@ static gboolean read_association(HeifItems *items, const Box *box, const GArray 
     while (n-- && !c.bad) {
         take_entry(&c, version, &entry);
         HeifItem *item = heif_items_find(items, entry.id);
-        if (!item)
-            continue;
-        item->associated++;
+        if (item)
+            item->associated++;
         for (guint i = 0; i < entry.n; i++) {
             guint which = entry.properties[i] & ~ESSENTIAL;
             if (which > properties->len)
                 return FALSE;
-            if (which)
+            if (item && which)
                 note_property(item, items->data, &g_array_index(properties, Box, which - 1));
         }
     }

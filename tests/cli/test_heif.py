@@ -205,6 +205,10 @@ class Pictures(CommandTest):
         for extra in strange:  # left to a decoder, which does not know what this is
             self.write("in.avif", bytes(Heif({1: (b"av01", b"picture", [1, 2 | E]), **dict(enumerate(extra, 2))}, [SIZE, AV1C], [(b"dimg", 2, [1])])))
             self.fails(1, "-q", "--rotate", "90", "-o", "out.avif", "in.avif", says=("in.avif: ",))
+        stray = bytes(Heif({1: (b"av01", b"picture", [1, 2 | E]), 2: (b"av01", b"second", [1, 2 | E])}, [SIZE, AV1C]))
+        at = stray.index(b"\0\2\2\1\x82")  # of an item that is not there, a property that is not there
+        self.write("in.avif", stray[:at] + b"\0\7\2\1\xff" + stray[at + 5:])
+        self.fails(1, "-q", "--rotate", "90", "-o", "out.avif", "in.avif", says=("in.avif: ",))
         for at in range(32, len(good) - 107):  # nor does damage end in anything but a line, or a file
             self.write("in.avif", good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:])
             if at % 5 == 0:
