@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preloaded with AddressSanitizer into programs that are built without it, before whose constructors this one
+ * Preloaded with a sanitizer into programs that are built without it, before whose constructors this one
  * runs.
  *
  * The sanitizer begins with the first malloc(). Where that is in newlocale(), called by a library's
