@@ -16,6 +16,7 @@
 typedef struct {
     Reader reader;
     Format format; /* of the reader: named as the file's */
+    const Options *options;
     FILE *file;
     HeifItems items;
     TtOrientation turn;
@@ -40,8 +41,9 @@ static void patch_free(gpointer data) {
 static void describe(HeifReader *r) {
     const HeifItem *primary = heif_items_find(&r->items, r->items.primary);
     gboolean swap = tt_swaps_axes(primary->lies) != 0;
-    r->reader.shape = tt_image(NULL, 0, swap ? primary->height : primary->width,
-                               swap ? primary->width : primary->height, 1, 8);
+    guint width = primary->cut_width ? primary->cut_width : primary->width,
+          height = primary->cut_height ? primary->cut_height : primary->height;
+    r->reader.shape = tt_image(NULL, 0, swap ? height : width, swap ? width : height, 1, 8);
     for (guint i = 0; i < r->items.items->len; i++) {
         const HeifItem *item = &g_array_index(r->items.items, HeifItem, i);
         r->reader.pages += heif_item_turns(item) && !item->hidden && !item->beside;
@@ -112,11 +114,25 @@ static gboolean state_orientations(HeifReader *r, GError **error) {
 
 /* ---- Turning ------------------------------------------------------------------------------------------ */
 
+/* For the header, as it is and twice as it becomes, and for all that states an orientation. */
+static gboolean has_room(HeifReader *r, GError **error) {
+    r->reader.own_memory = 4 * (gsize)(r->items.end - r->items.at);
+    for (guint i = 0; i < r->items.items->len; i++) {
+        const HeifItem *item = &g_array_index(r->items.items, HeifItem, i);
+        r->reader.own_memory += item->exif || item->xmp ? (gsize)item->length : 0;
+    }
+    return r->reader.own_memory <= options_memory(r->options) ||
+           fault(error, STATUS_FAILED,
+                 "takes %.1f MB of memory for what is said beside its pictures, more than is allowed: raise "
+                 "--memory-limit",
+                 (double)r->reader.own_memory / 1e6);
+}
+
 static gboolean decide(Reader *reader, TtOrientation turn, gboolean tag_used, GError **error) {
     HeifReader *r = (HeifReader *)reader;
     (void)tag_used; /* there is none */
     r->turn = turn;
-    if (!state_orientations(r, error))
+    if (!has_room(r, error) || !state_orientations(r, error))
         return FALSE;
     r->meta = heif_items_turned(&r->items, turn);
     return r->meta || fault(error, STATUS_FAILED,
@@ -141,12 +157,16 @@ static gboolean write_part(FILE *file, guint8 *bytes, gsize n, GError **error) {
     return fwrite(bytes, 1, n, file) == n || system_fault(error, "write the output", errno);
 }
 
+static gboolean differs(GError **error) {
+    return fault(error, STATUS_FAILED,
+                 "its turned copy reads back differently, so it was not kept: check disk and memory");
+}
+
 static gboolean compare_part(FILE *file, guint8 *bytes, gsize n, GError **error) {
     guint8 *back = g_malloc(MAX(n, 1));
     gboolean same = fread(back, 1, n, file) == n && !memcmp(back, bytes, n);
     g_free(back);
-    return same || fault(error, STATUS_FAILED,
-                         "its turned copy reads back differently, so it was not kept: check disk and memory");
+    return same || differs(error);
 }
 
 /* What lies between two places of the source, which another may be changing. */
@@ -177,9 +197,36 @@ static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel
     return take_file((HeifReader *)reader, file, write_part, error);
 }
 
+/* Whether the copy's header says of an item what it should, and finds the same bytes. */
+static gboolean verify_item(const HeifReader *r, const HeifItem *item, const HeifItems *copy, FILE *output,
+                            GError **error) {
+    const HeifItem *other = heif_items_find(copy, item->id);
+    TtOrientation lies = heif_item_turns(item) ? tt_compose(item->lies, r->turn) : item->lies;
+    if (!other || other->lies != lies || other->pieces != item->pieces || other->length != item->length ||
+        other->in_meta != item->in_meta)
+        return differs(error);
+    if (item->pieces != 1)
+        return TRUE;
+    if (item->in_meta)
+        return !memcmp(r->items.data + item->start, copy->data + other->start, item->length) ||
+               differs(error);
+    return !fseeko(output, (off_t)other->start, SEEK_SET) &&
+           take_range(r, item->start, item->start + item->length, output, compare_part, error);
+}
+
+static gboolean verify_items(const HeifReader *r, FILE *output, GError **error) {
+    HeifItems copy;
+    gboolean good = heif_items_read(output, &copy) || differs(error);
+    for (guint i = 0; good && i < r->items.items->len; i++)
+        good = verify_item(r, &g_array_index(r->items.items, HeifItem, i), &copy, output, error);
+    heif_items_clear(&copy);
+    return good;
+}
+
 static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
     rewind(output);
-    return take_file((HeifReader *)reader, output, compare_part, error);
+    return take_file((HeifReader *)reader, output, compare_part, error) &&
+           verify_items((HeifReader *)reader, output, error);
 }
 
 static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) {
@@ -200,6 +247,7 @@ Reader *heif_open(const Format *self, FILE *file, const char *path, const Option
     memcpy(r->format.extensions, self->extensions, sizeof(self->extensions));
     r->reader = (Reader){.format = &r->format, .path = path, .tag = TT_NONE, .by_itself = TRUE};
     r->file = file;
+    r->options = options;
     r->patches = g_ptr_array_new_with_free_func(patch_free);
     gboolean good = !options->strip && heif_items_read(file, &r->items);
     if (good && r->items.cut_short)

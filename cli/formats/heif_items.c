@@ -12,7 +12,7 @@
 #define KIND(text)                                                                                           \
     ((guint32)(text)[0] << 24 | (guint32)(text)[1] << 16 | (guint32)(text)[2] << 8 | (guint32)(text)[3])
 
-enum { LARGEST_META = 1 << 26, MOST_ITEMS = 1 << 16, ESSENTIAL = 0x8000, MOST_PROPERTIES = 0x7fff };
+enum { LARGEST_META = 1 << 24, MOST_ITEMS = 1 << 16, ESSENTIAL = 0x8000, MOST_PROPERTIES = 0x7fff };
 
 typedef struct {
     const guint8 *data;
@@ -87,12 +87,8 @@ static guint32 take_version(Cursor *c) {
 }
 
 HeifItem *heif_items_find(const HeifItems *items, guint32 id) {
-    for (guint i = 0; i < items->items->len; i++) {
-        HeifItem *item = &g_array_index(items->items, HeifItem, i);
-        if (item->id == id)
-            return item;
-    }
-    return NULL;
+    gpointer place = g_hash_table_lookup(items->places, GUINT_TO_POINTER(id)); /* from 1 on */
+    return place ? &g_array_index(items->items, HeifItem, GPOINTER_TO_UINT(place) - 1) : NULL;
 }
 
 gboolean heif_item_turns(const HeifItem *item) {
@@ -134,10 +130,13 @@ static void note_property(HeifItem *item, const guint8 *data, const Box *box) {
         item->width = (guint)take(&c, 4);
         item->height = (guint)take(&c, 4);
         item->sized = item->width && item->height;
-    } else if (box->kind == KIND("clap") || box->kind == KIND("iscl")) {
+    } else if (box->kind == KIND("clap")) {
+        guint64 width = take(&c, 4), parts = take(&c, 4), height = take(&c, 4), parts_down = take(&c, 4);
+        item->cut_width = (guint)(width / MAX(parts, 1));
+        item->cut_height = (guint)(height / MAX(parts_down, 1));
         item->odd |= item->lies != TT_NONE;
     }
-    item->odd |= c.bad;
+    item->odd |= c.bad || box->kind == KIND("iscl");
 }
 
 /* One entry of an association: an item, and the properties that it has. */
@@ -205,18 +204,21 @@ static gboolean read_item(HeifItems *items, const Box *box) {
     Cursor c = inside(items->data, box);
     guint32 version = take_version(&c);
     HeifItem item = {.lies = TT_NONE, .hidden = version & 1};
+    guint place = items->items->len + 1;
     if (version >> 24 < 2)
         return FALSE;
     item.id = (guint32)take(&c, version >> 24 == 2 ? 2 : 4);
     take(&c, 2); /* protection */
     guint32 kind = (guint32)take(&c, 4);
     const guint8 *name = items->data + c.at, *behind = memchr(name, 0, c.end - c.at);
+    item.grid = kind == KIND("grid");
     item.exif = kind == KIND("Exif");
     item.xmp = kind == KIND("mime") && behind &&
                c.end - (gsize)(behind + 1 - items->data) >= sizeof(rdf) - 1 &&
                !memcmp(behind + 1, rdf, sizeof(rdf) - 1);
     g_array_append_val(items->items, item);
-    return !c.bad && !is_strange(kind) && items->items->len <= MOST_ITEMS;
+    return !c.bad && !is_strange(kind) && place <= MOST_ITEMS &&
+           g_hash_table_insert(items->places, GUINT_TO_POINTER(item.id), GUINT_TO_POINTER(place));
 }
 
 static gboolean read_items(HeifItems *items) {
@@ -242,12 +244,14 @@ static gboolean read_primary(HeifItems *items) {
 
 static void note_reference(HeifItems *items, guint32 kind, guint32 from, guint32 to) {
     HeifItem *one = heif_items_find(items, from), *other = heif_items_find(items, to);
-    if (kind == KIND("dimg") && other)
+    if (kind == KIND("dimg") && other) {
         other->part = TRUE;
-    else if ((kind == KIND("thmb") || kind == KIND("auxl")) && one)
+        other->overlaid |= one && !one->grid;
+    } else if ((kind == KIND("thmb") || kind == KIND("auxl")) && one) {
         one->beside = TRUE;
-    else if (kind == KIND("cdsc") && one && !one->about)
+    } else if (kind == KIND("cdsc") && one && !one->about) {
         one->about = to;
+    }
 }
 
 static gboolean read_references(HeifItems *items) {
@@ -293,7 +297,43 @@ static gboolean move(guint8 *at, gsize size, guint64 value, gint64 by) {
     return TRUE;
 }
 
-/* An item's pieces. What lies behind the meta box moves by so much, in `moved` at the same places. */
+/* A piece of an item. */
+typedef struct {
+    guint64 start, length;
+    gboolean in_meta, metadata;
+} Extent;
+
+static gint by_place(gconstpointer a, gconstpointer b) {
+    const Extent *one = a, *other = b;
+    if (one->in_meta != other->in_meta)
+        return one->in_meta ? 1 : -1;
+    return one->start < other->start ? -1 : one->start > other->start;
+}
+
+/* Whether what is changed in metadata would be changed in something else, too. */
+static gboolean metadata_overlaps(GArray *extents) {
+    guint64 end = 0, metadata_end = 0;
+    g_array_sort(extents, by_place);
+    for (guint i = 0; i < extents->len; i++) {
+        const Extent *e = &g_array_index(extents, Extent, i);
+        if (i && e->in_meta && !g_array_index(extents, Extent, i - 1).in_meta)
+            end = metadata_end = 0;
+        if (e->start < (e->metadata ? end : metadata_end))
+            return TRUE;
+        end = MAX(end, e->start + e->length);
+        metadata_end = e->metadata ? MAX(metadata_end, e->start + e->length) : metadata_end;
+    }
+    return FALSE;
+}
+
+/* Whether a piece that counts from the file's start reaches into the meta box, where nothing says what
+ * becomes of it. */
+static gboolean in_the_way(const HeifItems *items, guint64 start, guint64 length) {
+    return start < items->end && (start >= items->at || length > items->at - start);
+}
+
+/* An item's pieces. What lies behind the meta box moves by so much, in `moved` at the same places. FALSE also
+ * for one of no length, which goes on to the end. */
 static gboolean place_pieces(HeifItems *items, HeifItem *item, Cursor *c, const Sizes *sizes, guint method,
                              guint8 *moved, gint64 by) {
     gsize base_at = c->at;
@@ -308,8 +348,12 @@ static gboolean place_pieces(HeifItems *items, HeifItem *item, Cursor *c, const 
         gboolean moves = of_file && !base_moves && start >= items->end;
         if (moved && moves && !move(moved + at, sizes->offset, offset, by))
             return FALSE;
+        if (start < base || !length || (of_file && in_the_way(items, start, length)))
+            return FALSE;
         items->cut_short |= of_file && (start > items->file_size || length > items->file_size - start);
         if (item && !moved) {
+            Extent extent = {start, length, !of_file, item->exif || item->xmp};
+            g_array_append_val(items->extents, extent);
             item->start = start;
             item->length = length;
             item->in_meta = method == 1;
@@ -395,18 +439,23 @@ static gboolean settle(HeifItems *items) {
 
 static gboolean is_regular(const HeifItems *items) {
     const HeifItem *primary = heif_items_find(items, items->primary);
+    if (!items->cut_short && metadata_overlaps(items->extents))
+        return FALSE;
     for (guint i = 0; i < items->items->len; i++) {
         const HeifItem *item = &g_array_index(items->items, HeifItem, i);
         gboolean stated =
             (item->exif || item->xmp) && (item->pieces != 1 || item->odd || item->length > LARGEST_META);
-        if (stated || (heif_item_turns(item) && (item->odd || item->associated != 1)))
+        if (stated || (item->overlaid && !item->hidden) ||
+            (heif_item_turns(item) && (item->odd || item->associated != 1)))
             return FALSE;
     }
     return primary && heif_item_turns(primary);
 }
 
 gboolean heif_items_read(FILE *file, HeifItems *items) {
-    *items = (HeifItems){.items = g_array_new(FALSE, FALSE, sizeof(HeifItem))};
+    *items = (HeifItems){.items = g_array_new(FALSE, FALSE, sizeof(HeifItem)),
+                         .extents = g_array_new(FALSE, FALSE, sizeof(Extent)),
+                         .places = g_hash_table_new(NULL, NULL)};
     return find_meta(file, items) && read_meta(file, items) && read_items(items) && read_primary(items) &&
            read_references(items) && read_associations(items) && places(items, NULL, 0) && settle(items) &&
            is_regular(items);
@@ -414,17 +463,18 @@ gboolean heif_items_read(FILE *file, HeifItems *items) {
 
 void heif_items_clear(HeifItems *items) {
     g_free(items->data);
-    if (items->items)
-        g_array_unref(items->items);
+    g_array_unref(items->items);
+    g_array_unref(items->extents);
+    g_hash_table_unref(items->places);
 }
 
 /* ---- Turning ------------------------------------------------------------------------------------------ */
 
 static void put(GByteArray *to, guint64 value, gsize n) {
-    guint8 bytes[8];
-    for (gsize i = n; i-- > 0; value >>= 8)
-        bytes[i] = (guint8)value;
-    g_byte_array_append(to, bytes, (guint)n);
+    for (; n > 0; n--) {
+        guint8 byte = (guint8)(value >> 8 * (n - 1));
+        g_byte_array_append(to, &byte, 1);
+    }
 }
 
 static guint begin_box(GByteArray *to, guint32 kind) {
@@ -449,6 +499,7 @@ typedef struct {
     GByteArray *bytes; /* of all */
     GArray *ends;      /* of each, in bytes */
     guint kept;        /* so many, the last of which is used or no turn */
+    guint turns[2][4]; /* places, from 1 on, of rotations and of mirrorings, once they were looked up */
 } Properties;
 
 static const guint8 *property(const Properties *p, guint i, guint *size) {
@@ -466,16 +517,18 @@ static void add_property(Properties *p, const guint8 *data, gsize size) {
 static guint16 property_of(Properties *p, guint32 kind, guint8 value) {
     guint8 wanted[9] = {
         0, 0, 0, 9, (guint8)(kind >> 24), (guint8)(kind >> 16), (guint8)(kind >> 8), (guint8)kind, value};
-    guint i, size;
-    for (i = 0; i < p->ends->len; i++) {
+    guint size, *place = &p->turns[kind == KIND("imir")][value & 3];
+    for (guint i = 0; !*place && i < p->ends->len; i++) {
         const guint8 *data = property(p, i, &size);
         if (size == sizeof(wanted) && !memcmp(data, wanted, size))
-            break;
+            *place = i + 1;
     }
-    if (i == p->ends->len)
+    if (!*place) {
         add_property(p, wanted, sizeof(wanted));
-    p->kept = MAX(p->kept, i + 1);
-    return (guint16)(i + 1);
+        *place = p->ends->len;
+    }
+    p->kept = MAX(p->kept, *place);
+    return (guint16)*place;
 }
 
 /* One rotation and one mirroring, in this order, make any turn; most need no mirroring. */
@@ -571,7 +624,10 @@ static void read_all_properties(Properties *p, const Box *ipco) {
 }
 
 static gboolean turn_properties(const HeifItems *items, TtOrientation turn, const Box *iprp, GByteArray *to) {
-    Properties p = {items, turn, g_byte_array_new(), g_array_new(FALSE, FALSE, sizeof(guint)), 0};
+    Properties p = {.items = items,
+                    .turn = turn,
+                    .bytes = g_byte_array_new(),
+                    .ends = g_array_new(FALSE, FALSE, sizeof(guint))};
     GByteArray *associations = g_byte_array_new();
     Box ipco = {0}, box;
     gboolean good = find_box(inside(items->data, iprp), KIND("ipco"), &ipco);

@@ -12,13 +12,15 @@
 
 typedef struct {
     guint32 id;
-    guint32 about;         /* of metadata: the picture that it describes; 0 if that is not said */
-    gboolean exif, xmp;    /* metadata that may state an orientation */
-    gboolean hidden, part; /* it is shown as a part of another one, if at all */
-    gboolean beside;       /* another picture's thumbnail, alpha, depth or gain map */
-    gboolean sized;        /* a picture, whose size is width x height before it is turned */
+    guint32 about;           /* of metadata: the picture that it describes; 0 if that is not said */
+    gboolean exif, xmp;      /* metadata that may state an orientation */
+    gboolean hidden, part;   /* it is shown as a part of another one, if at all */
+    gboolean grid, overlaid; /* it has such parts; it is a part of one that is no grid */
+    gboolean beside;         /* another picture's thumbnail, alpha, depth or gain map */
+    gboolean sized;          /* a picture, whose size is width x height before it is turned */
     guint width, height;
-    TtOrientation lies; /* the turn that a reader makes */
+    guint cut_width, cut_height; /* the part of it that is shown, if not all is; else 0 */
+    TtOrientation lies;          /* the turn that a reader makes */
     guint64 start, length;
     gboolean in_meta; /* start counts from the meta box, else from the file's start */
     gsize pieces;     /* start and length are those of its only one */
@@ -30,7 +32,8 @@ typedef struct {
     guint64 at, end; /* of the meta box, in the file */
     guint64 file_size;
     guint8 *data; /* all of it, to be changed in place but for its structure */
-    GArray *items;
+    GArray *items, *extents;
+    GHashTable *places; /* of items, by their numbers */
     guint32 primary;
     gboolean cut_short; /* items lie behind the file's end */
 } HeifItems;

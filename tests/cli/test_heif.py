@@ -192,6 +192,31 @@ class Pictures(CommandTest):
             result = self.run_command("-v", "--rotate", "90", "--overwrite", "-o", "out.avif", "in.avif")
             self.assertIn(size.encode(), result.stderr)
 
+    def test_what_a_header_cannot_tell(self):
+        """Is left to a decoder, which does not know this picture."""
+        said, items = exif(6), {1: (b"av01", b"picture", [1, 2 | E]), 2: (b"Exif", exif(6), [])}
+        data = bytes(Heif(items, [SIZE, AV1C], [(b"cdsc", 2, [1])], in_meta=(2,)))
+        place = lambda method, at, size: struct.pack(">HHHHII", 2, method, 0, 1, at, size)
+        before = place(1, 0, len(said))
+        self.assertEqual(data.count(before), 1)
+        for after in (place(0, data.index(said), len(said)),  # in the header, by its place in the file
+                      place(0, data.index(b"picture") - 100, 101), place(0, data.index(b"picture"), 7),  # a part of others
+                      place(1, 0, 0), place(0, len(data), 0)):  # up to the end
+            self.write("in.avif", data.replace(before, after))
+            self.fails(1, "-q", "--rotate", "90", "-o", "out.avif", "in.avif", says=("in.avif: ",))
+        overlay = {1: (b"iovl", b"\0" * 12, [1]), 2: (b"av01", b"left", [1, 2 | E]), 3: (b"av01", b"right", [1, 2 | E])}
+        for hidden, whole, turns in (((2, 3), b"iovl", True), ((2,), b"iovl", False), ((), b"grid", True)):
+            overlay[1] = (whole, *overlay[1][1:])
+            self.write("in.avif", bytes(Heif(overlay, [SIZE, AV1C], [(b"dimg", 1, [2, 3])], hidden=hidden)))
+            arguments = ("-q", "--rotate", "90", "--overwrite", "-o", "out.avif", "in.avif")
+            self.succeeds(*arguments) if turns else self.fails(1, *arguments)
+
+    def test_sizes_of_a_part(self):
+        part = box(b"clap", struct.pack(">8I", 8, 2, 5, 1, 0, 1, 0, 1))
+        self.write("in.avif", bytes(Heif({1: (b"av01", b"picture", [1, 2 | E, 3 | E])}, [SIZE, AV1C, part])))
+        result = self.run_command("-v", "--rotate", "90", "-o", "out.avif", "in.avif")
+        self.assertIn(b"4 x 5", result.stderr)
+
     def test_refusals(self):
         good = bytes(Heif({1: (b"av01", b"picture", [1, 2 | E]), 2: (b"av01", b"p" * 100, [1, 2 | E])}, [SIZE, AV1C]))
         for size in range(len(good) - 107, len(good)):

@@ -457,5 +457,37 @@ class OfLibvips(Bombs):
             self.bomb("in.v", pixels + xml, None)
 
 
+class Heif(Bombs):
+    """A picture, and what else its header says of it; no decoder would take it."""
+    def box(self, kind, *parts):
+        body = b"".join(parts)
+        return struct.pack(">I", len(body) + 8) + kind + body
+
+    def full(self, kind, version, *parts):
+        return self.box(kind, bytes([version, 0, 0, 0]), *parts)
+
+    def file(self, items, references=b"", properties=(), places=b"", behind=b""):
+        """Item 1 is the picture; of all, the kinds from 1 on."""
+        names = [self.full(b"infe", 2, struct.pack(">HH", i + 1, 0), kind, b"\0") for i, kind in enumerate(items)]
+        pictures = [i + 1 for i, kind in enumerate(items) if kind == b"av01"]
+        ispe = self.full(b"ispe", 0, struct.pack(">II", 8, 8))
+        def head(at):
+            return self.box(b"ftyp", b"avif\0\0\0\0avifmif1") + self.full(
+                b"meta", 0, self.full(b"hdlr", 0, bytes(4), b"pict", bytes(13)), self.full(b"pitm", 0, b"\0\1"),
+                self.full(b"iloc", 0, struct.pack(">HHHHHII", 0x4400, 1 + len(places) // 14, 1, 0, 1, at, 8), places),
+                self.full(b"iinf", 0, struct.pack(">H", len(names)), *names), self.full(b"iref", 0, references),
+                self.box(b"iprp", self.box(b"ipco", ispe, *properties), self.full(b"ipma", 0, struct.pack(">I", len(pictures)), *[struct.pack(">HBB", i, 1, 1) for i in pictures])))
+        return head(len(head(0)) + 8) + self.box(b"mdat", b"pictures", behind)
+
+    def test_floods(self):
+        references = self.box(b"thmb", struct.pack(">HH", 60001, 65535), bytes(2 * 65535)) * 4
+        self.bomb("in.avif", self.file([b"av01"] + [b"abcd"] * 60000, references), fine=True)
+        self.bomb("in.avif", self.file([b"av01"] * 60000, properties=[self.box(b"free")] * 30000), fine=True)
+
+    def test_metadata_that_is_one_place(self):
+        places = b"".join(struct.pack(">HHHII", i + 2, 0, 1, 300000, 2000000) for i in range(3000))
+        self.bomb("in.avif", self.file([b"av01"] + [b"Exif"] * 3000, places=places, behind=bytes(3000000)))
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
