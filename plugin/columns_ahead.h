@@ -12,7 +12,8 @@
 typedef struct ColumnsAhead ColumnsAhead;
 
 /* `rows` rows of so many bytes follow each other from `first` on, in a mapping that stays until the end. So
- * many bytes of memory are for what was fetched. Backward: the last columns are read first. */
+ * many bytes of memory are for what was fetched, or what three pages of each row take if that is more.
+ * Backward: the last columns are read first. */
 ColumnsAhead *columns_ahead_new(guint8 *first, gsize row_bytes, gsize rows, gsize memory, gboolean backward);
 void columns_ahead_free(ColumnsAhead *ahead); /* NULL is allowed */
 

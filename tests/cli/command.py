@@ -111,6 +111,8 @@ class CommandTest(FolderTest):
         """As until(), but the run stands still while this looks, and when it returns what seen() answers: whoever looks at files
         may have to wait for the disk, which the run may not have to. SIGCONT lets it go on."""
         def state():
+            if run.poll() is not None:
+                return "Z"
             with open(f"/proc/{run.pid}/stat") as stat:
                 return stat.read().rsplit(")", 1)[1].split()[0]
         while True:
