@@ -462,6 +462,8 @@ gboolean heif_items_read(FILE *file, HeifItems *items) {
 }
 
 void heif_items_clear(HeifItems *items) {
+    if (!items->items)
+        return;
     g_free(items->data);
     g_array_unref(items->items);
     g_array_unref(items->extents);

@@ -41,7 +41,7 @@ typedef struct {
 /* FALSE if the file is not one whose pictures can be turned by their properties alone. Free it all the same.
  */
 gboolean heif_items_read(FILE *file, HeifItems *items);
-void heif_items_clear(HeifItems *items);
+void heif_items_clear(HeifItems *items); /* also of what is {0} */
 
 /* NULL if there is none. */
 HeifItem *heif_items_find(const HeifItems *items, guint32 id);
