@@ -235,11 +235,12 @@ static void turn_xmp(const GifReader *r, GifBlock *block) {
     xmp_turn_sizes(packet, size, r->turn, width, height, width, height);
 }
 
-/* What shows, or says how it is shown. */
-static gboolean is_needed(const GifBlock *block) {
+/* What shows, or says how it is shown: XMP does, by a tag that has still to be followed. */
+static gboolean is_needed(const GifReader *r, const GifBlock *block) {
+    gboolean tagged = r->reader.tag != TT_NONE && !r->upright;
     return block->kind != GIF_EXTENSION || block->label == GIF_CONTROL ||
            gif_block_is_of(block, "NETSCAPE2.0") || gif_block_is_of(block, "ANIMEXTS1.0") ||
-           gif_block_is_of(block, "ICCRGBG1012");
+           gif_block_is_of(block, "ICCRGBG1012") || (tagged && gif_block_is_of(block, XMP));
 }
 
 static gboolean turn_block(const GifReader *r, GifBlock *block, GError **error) {
@@ -275,7 +276,7 @@ static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel
     while (good && block.kind != GIF_TRAILER) {
         good =
             !is_cancelled(r, error) && gif_block_read(r->file, &block, error) && turn_block(r, &block, error);
-        if (good && (!r->options->strip || is_needed(&block)))
+        if (good && (!r->options->strip || is_needed(r, &block)))
             gif_block_write(file, &block);
     }
     gif_block_clear(&block);

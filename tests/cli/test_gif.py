@@ -220,6 +220,11 @@ class Gif(CommandTest):
         self.assertEqual(self.read("same.gif"), self.read("upright.gif"))
         self.succeeds("--stored", "--rotate", "90", "-o", "stored.gif", "in.gif")
         self.assertEqual(parsed(self.read("stored.gif"))[1][0], xmp(6, 2, 3))
+        # Without what isn't needed to show it; a tag that is still to be followed is.
+        for name, arguments, kept in (("in.gif", ["--stored", "--rotate", "90"], [xmp(6, 2, 3)]), ("in.gif", ["--auto-orient"], []),
+                                      ("upright.gif", ["--stored", "--rotate", "90"], [])):
+            self.succeeds(*arguments, "--strip", "--overwrite", "-o", "strip.gif", name)
+            self.assertEqual(parsed(self.read("strip.gif"))[1][:-1], kept)
 
     def test_refusals(self):
         frame = Frame(0, 0, noise(30, 20, 4), 4)
