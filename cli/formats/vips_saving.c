@@ -144,10 +144,10 @@ static gboolean save_webp(Saving *s, FILE *file, VipsImage *image, gboolean stri
     g_string_assign(s->options, exact ? "lossless,exact" : "lossless");
     if (!exact && image->Bands == 4)
         s->may_change = "colours that full transparency hides";
-    if (!webp_read_rest(file, &s->webp))
-        return cut_short(error);
-    if (strip)
-        webp_strip_rest(&s->webp);
+    if (!webp_read_rest(file, strip, &s->webp, error))
+        return FALSE;
+    if (s->webp.in_frames)
+        lose(s, "whose unknown chunks within frames libvips does not keep");
     return TRUE;
 }
 

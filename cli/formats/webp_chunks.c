@@ -4,9 +4,13 @@
  */
 #include "webp_chunks.h"
 
+#include <errno.h>
 #include <string.h>
 
-enum { FILE_HEAD = 12, CHUNK_HEAD = 8, XMP_FLAG = 4, EXIF_FLAG = 8, ALPHA_FLAG = 16 };
+#include "../fault.h"
+
+enum { FILE_HEAD = 12, CHUNK_HEAD = 8, FRAME_HEAD = 16 };
+enum { XMP_FLAG = 4, EXIF_FLAG = 8, ALPHA_FLAG = 16, PROFILE_FLAG = 32 };
 
 static guint32 number(const guint8 *p) {
     return (guint32)p[0] | (guint32)p[1] << 8 | (guint32)p[2] << 16 | (guint32)p[3] << 24;
@@ -34,40 +38,90 @@ static gboolean is_type(const guint8 *chunk, const char *types) {
     return FALSE;
 }
 
-static gboolean copy_bytes(FILE *file, off_t at, off_t end, GByteArray *to) {
-    gsize before = to->len, n = (gsize)(end - at);
-    if (end - at > G_MAXINT32 / 2 || to->len > G_MAXINT32)
-        return FALSE;
-    g_byte_array_set_size(to, (guint)(before + n));
-    return !fseeko(file, at, SEEK_SET) && fread(to->data + before, 1, n, file) == n;
+static gboolean cut_short(FILE *file, GError **error) {
+    return ferror(file) ? system_fault(error, "read it", errno)
+                        : fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
 }
 
-gboolean webp_read_rest(FILE *file, WebpRest *rest) {
-    guint8 head[FILE_HEAD];
-    *rest = (WebpRest){g_byte_array_new(), g_byte_array_new(), g_byte_array_new()};
-    rewind(file);
-    if (fread(head, 1, FILE_HEAD, file) != FILE_HEAD)
-        return FALSE;
-    off_t end = CHUNK_HEAD + (off_t)number(head + 4), size;
-    end += end % 2;
-    for (off_t at = FILE_HEAD; at + CHUNK_HEAD <= end; at += size) {
-        if (fseeko(file, at, SEEK_SET) || fread(head, 1, CHUNK_HEAD, file) != CHUNK_HEAD)
+/* To one of the rest's. */
+static gboolean copy_bytes(FILE *file, off_t at, off_t end, const WebpRest *rest, GByteArray *to,
+                           GError **error) {
+    enum { MOST = 1 << 30 };
+    gsize before = to->len, n = (gsize)(end - at);
+    if (end - at > MOST || n + rest->film->len + rest->unknown->len + rest->behind->len > MOST)
+        return cut_short(file, error);
+    g_byte_array_set_size(to, (guint)(before + n));
+    return (!fseeko(file, at, SEEK_SET) && fread(to->data + before, 1, n, file) == n) ||
+           cut_short(file, error);
+}
+
+static gboolean read_head(FILE *file, off_t at, guint8 *head, GError **error) {
+    return (!fseeko(file, at, SEEK_SET) && fread(head, 1, CHUNK_HEAD, file) == CHUNK_HEAD) ||
+           cut_short(file, error);
+}
+
+static off_t size_of(const guint8 *head) {
+    return CHUNK_HEAD + (off_t)number(head + 4) + number(head + 4) % 2;
+}
+
+/* That of the file's head without which libvips does not read such a chunk; 0 if it does not ask. */
+static guint8 flag_of(const guint8 *head) {
+    return is_type(head, "ICCP")   ? PROFILE_FLAG
+           : is_type(head, "EXIF") ? EXIF_FLAG
+           : is_type(head, "XMP ") ? XMP_FLAG
+                                   : 0;
+}
+
+/* Whether libvips reads it. *flags: of what it has not read yet. */
+static gboolean is_read(const guint8 *head, guint8 *flags) {
+    guint8 flag = flag_of(head);
+    if (!flag)
+        return is_type(head, "VP8XVP8 VP8LALPHANMF");
+    gboolean read = (*flags & flag) && number(head + 4);
+    *flags &= (guint8)~flag;
+    return read;
+}
+
+static gboolean look_into_frame(FILE *file, off_t at, off_t end, WebpRest *rest, GError **error) {
+    guint8 head[CHUNK_HEAD];
+    for (at += CHUNK_HEAD + FRAME_HEAD; at + CHUNK_HEAD <= end; at += size_of(head)) {
+        if (!read_head(file, at, head, error))
             return FALSE;
-        size = CHUNK_HEAD + (off_t)number(head + 4) + number(head + 4) % 2;
-        GByteArray *to = is_type(head, "ANIM") ? rest->film : rest->unknown;
-        if (!is_type(head, "VP8XVP8 VP8LALPHANMFICCPEXIFXMP ") &&
-            !copy_bytes(file, at, MIN(at + size, end), to))
+        rest->in_frames |= !is_type(head, "VP8 VP8LALPH");
+    }
+    return TRUE;
+}
+
+static gboolean read_chunks(FILE *file, off_t end, gboolean strip, WebpRest *rest, GError **error) {
+    guint8 head[CHUNK_HEAD], flags = 0;
+    for (off_t at = FILE_HEAD, next; at + CHUNK_HEAD <= end; at = next) {
+        if (!read_head(file, at, head, error))
+            return FALSE;
+        next = at + size_of(head);
+        gboolean film = is_type(head, "ANIM");
+        if (at == FILE_HEAD && is_type(head, "VP8X"))
+            flags = (guint8)getc(file); /* there is more of the file */
+        if (is_type(head, "ANMF") && !strip && !look_into_frame(file, at, MIN(next, end), rest, error))
+            return FALSE;
+        if (!is_read(head, &flags) && (film || !strip) &&
+            !copy_bytes(file, at, MIN(next, end), rest, film ? rest->film : rest->unknown, error))
             return FALSE;
     }
-    if (fseeko(file, 0, SEEK_END))
-        return FALSE;
-    off_t last = ftello(file);
-    return last <= end || copy_bytes(file, end, last, rest->behind);
+    return TRUE;
 }
 
-void webp_strip_rest(WebpRest *rest) {
-    g_byte_array_set_size(rest->unknown, 0);
-    g_byte_array_set_size(rest->behind, 0);
+gboolean webp_read_rest(FILE *file, gboolean strip, WebpRest *rest, GError **error) {
+    guint8 head[FILE_HEAD];
+    *rest = (WebpRest){g_byte_array_new(), g_byte_array_new(), g_byte_array_new(), FALSE};
+    rewind(file);
+    if (fread(head, 1, FILE_HEAD, file) != FILE_HEAD || fseeko(file, 0, SEEK_END))
+        return cut_short(file, error);
+    off_t end = CHUNK_HEAD + (off_t)number(head + 4), last = ftello(file);
+    if (last < end)
+        return cut_short(file, error);
+    end += end % 2;
+    return read_chunks(file, end, strip, rest, error) &&
+           (strip || last <= end || copy_bytes(file, end, last, rest, rest->behind, error));
 }
 
 void webp_clear_rest(WebpRest *rest) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a WebP file holds beside its pixels. libvips writes EXIF anew, and where there is none, and leaves out
- * what it does not know.
+ * what it does not know, and what it does where that comes twice or the file's head does not mention it.
  */
 #ifndef WEBP_CHUNKS_H
 #define WEBP_CHUNKS_H
@@ -12,8 +12,9 @@
 
 typedef struct {
     GByteArray *film;    /* the chunk that says how often an animation is shown, and before what colour */
-    GByteArray *unknown; /* chunks that nobody here knows */
+    GByteArray *unknown; /* chunks that libvips does not read */
     GByteArray *behind;  /* what follows the picture in the file */
+    gboolean in_frames;  /* there are such chunks within frames, too, which have no place to be put back to */
 } WebpRest;
 
 typedef struct {
@@ -21,9 +22,8 @@ typedef struct {
     gsize size; /* 0 if there is none */
 } WebpBlock;
 
-/* FALSE if the file is cut short, or holds too much. Clear the rest all the same. */
-gboolean webp_read_rest(FILE *file, WebpRest *rest);
-void webp_strip_rest(WebpRest *rest); /* leaves what shows */
+/* `strip` leaves what shows. Clear the rest even if this fails. */
+gboolean webp_read_rest(FILE *file, gboolean strip, WebpRest *rest, GError **error);
 void webp_clear_rest(WebpRest *rest);
 
 /* A file that libvips has saved, with this in place of what it wrote beside the pixels, but for the profile.

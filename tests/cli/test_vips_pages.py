@@ -146,6 +146,52 @@ class Pages(VipsTest):
         self.assertNotIn(b"EXIF", self.read("out.webp"))
         self.assertFalse(self.read("out.webp").endswith(b"!"))
 
+    def test_what_libvips_does_not_read_of_a_webp(self):
+        """Chunks that come twice, that are empty or that the head does not mention stay to the byte; ones within a frame have no place to stay in."""
+        chunk = lambda kind, body: kind + struct.pack("<I", len(body)) + body + bytes(len(body) % 2)
+        exif, xmp, profile = chunk(b"EXIF", pngs.exif(6)), chunk(b"XMP ", pngs.xmp(6, True)), chunk(b"ICCP", b"colour")
+        upright = exif.replace(pngs.exif(6), pngs.exif(1))
+        again = chunk(b"XMP ", b"<y/>") + chunk(b"EXIF", b"II*\0other")
+        for film in (False, True):
+            if film:
+                self.webp((0, 100), (1, 40))
+            else:
+                self.picture("in.webp", "webpsave", "--lossless", "--strip", width=12, height=8)
+            data = self.read("in.webp")
+            if not film:
+                pixels = data[data.index(b"VP8L"):]
+                pixels = pixels[:8 + (struct.unpack("<I", pixels[4:8])[0] + 1) // 2 * 2]
+                data = data[:12] + chunk(b"VP8X", bytes(4) + b"\x0b\0\0\7\0\0") + pixels
+            frames = self.decode("in.webp", "[n=-1]")
+            for flags, extra, kept, to in ((0, exif + xmp, exif + xmp, "none"), (0, profile + exif + exif, profile + exif + exif, "none"),
+                                           (12, exif + xmp + again + exif, upright + xmp.replace(b'Orientation="6"', b'Orientation="1"') + again + exif, "rot90"),
+                                           (12, again + xmp, chunk(b"EXIF", b"II*\0other") + chunk(b"XMP ", b"<y/>") + xmp, "none"),
+                                           (8, xmp + exif + xmp, upright + xmp + xmp, "rot90"),
+                                           (4, chunk(b"XMP ", b"") + exif + xmp, chunk(b"XMP ", b"") + exif + xmp, "none")):
+                body = b"WEBP" + data[12:20] + bytes([data[20] | flags]) + data[21:] + extra
+                self.write("in.webp", b"RIFF" + struct.pack("<I", len(body)) + body)
+                self.succeeds("--auto-orient", "--in-place", "in.webp")
+                if to == "none":  # it is upright, and left alone
+                    self.assertTrue(self.read("in.webp").endswith(body))
+                    self.succeeds("--rotate", "180", "--in-place", "in.webp")
+                    to = "rot180"
+                turned = self.read("in.webp")
+                self.assertTrue(turned.endswith(kept), (film, flags, extra))
+                self.assertEqual([turned.count(kind) for kind in (b"EXIF", b"XMP ", b"ICCP")], [extra.count(kind) for kind in (b"EXIF", b"XMP ", b"ICCP")])
+                self.assertEqual(opaque(self.decode("in.webp", "[n=-1]")),
+                                 opaque([row for i in range(0, len(frames), 8) for row in turn(frames[i:i + 8], to)]))
+                self.succeeds("--rotate", "180", "--strip", "--overwrite", "-o", "out.webp", "in.webp")
+                self.assertFalse([kind for kind in (b"EXIF", b"XMP ", b"ICCP") if kind in self.read("out.webp")])
+        at = data.index(b"ANMF")
+        size = struct.unpack("<I", data[at + 4:at + 8])[0]
+        inside = chunk(b"INFR", b"inside!")
+        body = data[8:at + 4] + struct.pack("<I", size + len(inside)) + data[at + 8:at + 8 + size] + inside + data[at + 8 + size:]
+        self.write("in.webp", b"RIFF" + struct.pack("<I", len(body)) + body)
+        self.assertEqual(opaque(self.decode("in.webp", "[n=-1]")), opaque(frames))
+        self.loses(True, "in.webp", "unknown chunks within frames")
+        self.succeeds("--rotate", "90", "--strip", "--in-place", "in.webp")
+        self.assertNotIn(b"INFR", self.read("in.webp"))
+
     def test_four_quarter_turns(self):
         """Pixels, pages and all that libvips says of a picture are as before."""
         self.write("card.png", pngs.png(37, 21, before=pngs.chunk(b"eXIf", pngs.exif(1)) + pngs.chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + pngs.xmp(1, True))))
