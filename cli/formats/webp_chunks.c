@@ -43,13 +43,15 @@ static gboolean cut_short(FILE *file, GError **error) {
                         : fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
 }
 
-/* To one of the rest's. */
+/* To one of the rest's, whose sum with the pixels has to fit one array of 4 GB. */
 static gboolean copy_bytes(FILE *file, off_t at, off_t end, const WebpRest *rest, GByteArray *to,
                            GError **error) {
     enum { MOST = 1 << 30 };
     gsize before = to->len, n = (gsize)(end - at);
     if (end - at > MOST || n + rest->film->len + rest->unknown->len + rest->behind->len > MOST)
-        return cut_short(file, error);
+        return fault(error, STATUS_FAILED,
+                     "has more than 1 GB of data that are no part of a WebP, in it or behind it: leave them "
+                     "out with --strip, or convert it first");
     g_byte_array_set_size(to, (guint)(before + n));
     return (!fseeko(file, at, SEEK_SET) && fread(to->data + before, 1, n, file) == n) ||
            cut_short(file, error);

@@ -192,6 +192,23 @@ class Pages(VipsTest):
         self.succeeds("--rotate", "90", "--strip", "--in-place", "in.webp")
         self.assertNotIn(b"INFR", self.read("in.webp"))
 
+    def test_a_webp_of_more_than_there_is_room_for(self):
+        """It is whole, so no copy of it would help."""
+        self.webp((0, 100), (1, 40))
+        data = self.read("in.webp")
+        most = 1 << 30
+        for inside, behind in ((0, most + 2), (most + 2, 0), (64, most - 16)):
+            length = len(data) + (8 + inside if inside else 0)
+            self.write("in.webp", data[:4] + struct.pack("<I", length - 8) + data[8:] + (b"ABCD" + struct.pack("<I", inside) if inside else b""))
+            os.truncate(self.path("in.webp"), length + behind)
+            text = self.fails(1, "--rotate", "90", "-o", "out.webp", "in.webp", says=("in.webp: has more than 1 GB of data", "--strip"))
+            self.assertNotIn("restore", str(text))
+            self.succeeds("--rotate", "90", "--strip", "--overwrite", "-o", "strip.webp", "in.webp")
+            self.assertLess(os.path.getsize(self.path("strip.webp")), 2 * len(data))
+            os.remove(self.path("strip.webp"))
+            os.truncate(self.path("in.webp"), length - 1)
+            self.fails(1, "--rotate", "90", "--strip", "-o", "out.webp", "in.webp", says=("in.webp: ", "restore it"))
+
     def test_four_quarter_turns(self):
         """Pixels, pages and all that libvips says of a picture are as before."""
         self.write("card.png", pngs.png(37, 21, before=pngs.chunk(b"eXIf", pngs.exif(1)) + pngs.chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + pngs.xmp(1, True))))
