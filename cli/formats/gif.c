@@ -286,65 +286,104 @@ static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel
 
 /* ---- Reading back ------------------------------------------------------------------------------------- */
 
+static gboolean differs(GError **error) {
+    return fault(error, STATUS_FAILED,
+                 "its turned copy reads back differently, so it was not kept: check disk and memory");
+}
+
+static gboolean same_bytes(const GByteArray *a, const GByteArray *b) {
+    return a->len == b->len && !memcmp(a->data, b->data, a->len);
+}
+
+/* ours: of the source, turned. The head holds the sizes as they were read. */
+static gboolean same_screen(const GifScreen *ours, const GifScreen *copy) {
+    return copy->width == ours->width && copy->height == ours->height && !memcmp(copy->head, ours->head, 6) &&
+           !memcmp(copy->head + 10, ours->head + 10, sizeof(copy->head) - 10) &&
+           same_bytes(copy->colours, ours->colours);
+}
+
+static gboolean same_place(const GifBlock *ours, const GifBlock *copy) {
+    return copy->left == ours->left && copy->top == ours->top && copy->width == ours->width &&
+           copy->height == ours->height && copy->flags == ours->flags && copy->bits == MAX(ours->bits, 2) &&
+           same_bytes(copy->colours, ours->colours);
+}
+
+/* ours: of the source. */
+static gboolean verify_frame(const GifReader *r, GifBlock *ours, const GifBlock *copy, GError **error) {
+    guint8 *pixels = unpack(ours, error), *back = NULL;
+    gboolean good = pixels && turn_pixels(r, ours, &pixels, error);
+    turn_place(r, ours);
+    good =
+        good &&
+        ((same_place(ours, copy) && (back = unpack(copy, NULL)) && !memcmp(pixels, back, pixels_of(copy))) ||
+         differs(error));
+    g_free(pixels);
+    g_free(back);
+    return good;
+}
+
+static gboolean verify_block(const GifReader *r, GifBlock *ours, const GifBlock *copy, GError **error) {
+    if (copy->kind != ours->kind)
+        return differs(error);
+    if (ours->kind == GIF_FRAME)
+        return verify_frame(r, ours, copy, error);
+    if (gif_block_is_of(ours, XMP))
+        turn_xmp(r, ours);
+    return ((ours->kind != GIF_EXTENSION || copy->label == ours->label) &&
+            same_bytes(copy->data, ours->data)) ||
+           differs(error);
+}
+
+static gboolean next_kept(const GifReader *r, GifBlock *block, GError **error) {
+    do
+        if (!gif_block_read(r->file, block, error))
+            return FALSE;
+    while (r->options->strip && !is_needed(r, block));
+    return TRUE;
+}
+
+static gboolean verify_rest(const GifReader *r, FILE *output, GError **error) {
+    guint8 ours[16384], copy[sizeof(ours)];
+    gsize n;
+    do {
+        n = r->options->strip ? 0 : fread(ours, 1, sizeof(ours), r->file);
+        if (ferror(r->file))
+            return system_fault(error, "read it", errno);
+        if (fread(copy, 1, sizeof(copy), output) != n || memcmp(ours, copy, n))
+            return differs(error);
+    } while (n);
+    return TRUE;
+}
+
+static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
+    const GifReader *r = (const GifReader *)reader;
+    GifScreen screen = {0}, copied_screen = {0};
+    GifBlock block = {0}, copied = {0};
+    rewind(r->file);
+    rewind(output);
+    gboolean good = gif_screen_read(r->file, &screen, error);
+    turn_screen(r, &screen);
+    good = good && ((gif_screen_read(output, &copied_screen, NULL) && same_screen(&screen, &copied_screen)) ||
+                    differs(error));
+    while (good && block.kind != GIF_TRAILER)
+        good = !is_cancelled(r, error) && next_kept(r, &block, error) &&
+               (gif_block_read(output, &copied, NULL) || differs(error)) &&
+               verify_block(r, &block, &copied, error);
+    gif_block_clear(&block);
+    gif_block_clear(&copied);
+    gif_screen_clear(&screen);
+    gif_screen_clear(&copied_screen);
+    return good && verify_rest(r, output, error);
+}
+
+/* ---- Checking ----------------------------------------------------------------------------------------- */
+
 static gboolean next_frame(FILE *file, GifBlock *block, GError **error) {
     do
         if (!gif_block_read(file, block, error))
             return FALSE;
     while (block->kind != GIF_FRAME && block->kind != GIF_TRAILER);
     return TRUE;
-}
-
-static gboolean same_place(const GifBlock *a, const GifBlock *b) {
-    return a->kind == b->kind && a->left == b->left && a->top == b->top && a->width == b->width &&
-           a->height == b->height && a->colours->len == b->colours->len &&
-           !memcmp(a->colours->data, b->colours->data, a->colours->len);
-}
-
-static gboolean differs(GError **error) {
-    return fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not kept: check disk and memory");
-}
-
-/* ours: of the source. */
-static gboolean verify_frame(const GifReader *r, GifBlock *ours, const GifBlock *copy, GError **error) {
-    if (ours->kind != GIF_FRAME)
-        return ours->kind == copy->kind || differs(error);
-    guint8 *pixels = unpack(ours, error), *back = NULL;
-    gboolean good = pixels && turn_pixels(r, ours, &pixels, error);
-    turn_place(r, ours);
-    good = good && (same_place(ours, copy) || differs(error)) && (back = unpack(copy, error)) &&
-           (!memcmp(pixels, back, pixels_of(copy)) || differs(error));
-    g_free(pixels);
-    g_free(back);
-    return good;
-}
-
-static gboolean verify_screens(const GifReader *r, const GifScreen *ours, const GifScreen *copy,
-                               GError **error) {
-    gboolean swap = tt_swaps_axes(r->turn) != 0;
-    return (copy->width == (swap ? ours->height : ours->width) &&
-            copy->height == (swap ? ours->width : ours->height) && copy->colours->len == ours->colours->len &&
-            !memcmp(copy->colours->data, ours->colours->data, ours->colours->len)) ||
-           differs(error);
-}
-
-static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
-    const GifReader *r = (const GifReader *)reader;
-    GifScreen screens[2] = {{0}};
-    GifBlock ours = {0}, copy = {0};
-    rewind(r->file);
-    rewind(output);
-    gboolean good = gif_screen_read(r->file, &screens[0], error) &&
-                    gif_screen_read(output, &screens[1], error) &&
-                    verify_screens(r, &screens[0], &screens[1], error);
-    while (good && ours.kind != GIF_TRAILER)
-        good = !is_cancelled(r, error) && next_frame(r->file, &ours, error) &&
-               next_frame(output, &copy, error) && verify_frame(r, &ours, &copy, error);
-    gif_block_clear(&ours);
-    gif_block_clear(&copy);
-    gif_screen_clear(&screens[0]);
-    gif_screen_clear(&screens[1]);
-    return good;
 }
 
 static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) {

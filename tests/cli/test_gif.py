@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """GIFs, made and judged by a codec of this test's own.
 
-usage: test_gif.py IMGTRANSPOSE
+usage: test_gif.py IMGTRANSPOSE MEDDLE_LIBRARY
 """
 import os
 import random
@@ -9,9 +9,11 @@ import struct
 import sys
 import unittest
 
+import command
 import pngs
 from command import ARGUMENTS, CommandTest, turn
 
+MEDDLE = os.path.abspath(sys.argv[2])
 LOOP = b"\x21\xff\x0bNETSCAPE2.0\3\1\2\0\0"
 PROFILE = b"\x21\xff\x0bICCRGBG1012\5abcde\0"
 COMMENT = b"\x21\xfe\3abc\2de\0"
@@ -226,6 +228,26 @@ class Gif(CommandTest):
             self.succeeds(*arguments, "--strip", "--overwrite", "-o", "strip.gif", name)
             self.assertEqual(parsed(self.read("strip.gif"))[1][:-1], kept)
 
+    def test_a_spoiled_copy_replaces_nothing(self):
+        """Whichever byte changes when it is synced: what follows the picture moves the middle, which does, from block to block. (Behind a frame's last pixel,
+        in the end of its codes, it may.)"""
+        spoil = {**os.environ, "LD_PRELOAD": command.preloaded(MEDDLE), "MEDDLE_SPOIL": "1"}
+        frame = Frame(0, 0, noise(3, 2, 2), 2, colours=colours(4, 3))
+        others = [b"\x21\xfe\2zz\0", COMMENT, PROFILE, LOOP, UNKNOWN, b"\0", b"\x21\xf9\4\x09\7\0\3\0"]
+        xmp = b"\x21\xff\x0bXMP DataXMP" + b"<x/>" + b"\1" + bytes(range(255, -1, -1)) + b"\0"
+        ahead, behind = gif(3, 2, [frame, *others]), gif(3, 2, [*others, frame])
+        codes = len(packed(sum(frame.rows, []), 2))
+        spoiled = [ahead + bytes(2 * at - len(ahead)) for at in range((len(ahead) + 1) // 2, len(ahead) + 3)]
+        self.assertLess(len(gif(3, 2, [frame])) + 1, (len(ahead) + 1) // 2)
+        spoiled += [behind + bytes(2 * at - len(behind)) for at in range(len(behind) - codes - 23, len(behind) - codes)]
+        for data in (*spoiled, gif(3, 2, [xmp, frame]), gif(3, 2, [frame, xmp])):
+            self.write("in.gif", data)
+            self.fails(1, "--rotate", "90", "--in-place", "in.gif", says=("in.gif: ", "turned copy reads back differently"), env=spoil)
+            self.assertEqual((self.files(), self.read("in.gif")), (["in.gif"], data))
+        self.write("in.gif", spoiled[3])
+        for strip in ([], ["--strip"]):
+            self.succeeds("--rotate", "90", *strip, "--in-place", "in.gif")
+
     def test_refusals(self):
         frame = Frame(0, 0, noise(30, 20, 4), 4)
         good = gif(30, 20, [frame])
@@ -254,4 +276,4 @@ class Gif(CommandTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
