@@ -26,6 +26,11 @@ gboolean memory_fault(gsize bytes, GError **error) {
                  (double)bytes / 1e6);
 }
 
+gboolean copy_fault(GError **error) {
+    return fault(error, STATUS_FAILED,
+                 "its turned copy reads back differently, so it was not kept: check disk and memory");
+}
+
 gboolean library_fault(GError **error) {
     return fault(error, STATUS_FAILED, "%s", tt_last_error());
 }

@@ -28,6 +28,9 @@ gboolean fault(GError **error, Status status, const char *format, ...) G_GNUC_PR
 /* The same for memory that was refused. */
 gboolean memory_fault(gsize bytes, GError **error);
 
+/* The same for a copy that was read back and is not what was written. */
+gboolean copy_fault(GError **error);
+
 /* The same with the library's last message and the status that follows from it. */
 gboolean library_fault(GError **error);
 

@@ -26,8 +26,7 @@ static gboolean bands_equal(const TtImage *a, const TtImage *b) {
 static gboolean pixels_differ(Job *job, GError **error) {
     const Reader *reader = job->reader;
     if (!reader->may_change)
-        return fault(error, STATUS_FAILED,
-                     "its turned copy reads back differently, so it was not kept: check disk and memory");
+        return copy_fault(error);
     if (job->options->in_place)
         return fault(error, STATUS_FAILED,
                      "is %s, whose turned copy does not keep all %s, so it was not replaced: use -o or -d",

@@ -286,11 +286,6 @@ static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel
 
 /* ---- Reading back ------------------------------------------------------------------------------------- */
 
-static gboolean differs(GError **error) {
-    return fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not kept: check disk and memory");
-}
-
 static gboolean same_bytes(const GByteArray *a, const GByteArray *b) {
     return a->len == b->len && !memcmp(a->data, b->data, a->len);
 }
@@ -316,7 +311,7 @@ static gboolean verify_frame(const GifReader *r, GifBlock *ours, const GifBlock 
     good =
         good &&
         ((same_place(ours, copy) && (back = unpack(copy, NULL)) && !memcmp(pixels, back, pixels_of(copy))) ||
-         differs(error));
+         copy_fault(error));
     g_free(pixels);
     g_free(back);
     return good;
@@ -324,14 +319,14 @@ static gboolean verify_frame(const GifReader *r, GifBlock *ours, const GifBlock 
 
 static gboolean verify_block(const GifReader *r, GifBlock *ours, const GifBlock *copy, GError **error) {
     if (copy->kind != ours->kind)
-        return differs(error);
+        return copy_fault(error);
     if (ours->kind == GIF_FRAME)
         return verify_frame(r, ours, copy, error);
     if (gif_block_is_of(ours, XMP))
         turn_xmp(r, ours);
     return ((ours->kind != GIF_EXTENSION || copy->label == ours->label) &&
             same_bytes(copy->data, ours->data)) ||
-           differs(error);
+           copy_fault(error);
 }
 
 static gboolean next_kept(const GifReader *r, GifBlock *block, GError **error) {
@@ -350,7 +345,7 @@ static gboolean verify_rest(const GifReader *r, FILE *output, GError **error) {
         if (ferror(r->file))
             return system_fault(error, "read it", errno);
         if (fread(copy, 1, sizeof(copy), output) != n || memcmp(ours, copy, n))
-            return differs(error);
+            return copy_fault(error);
     } while (n);
     return TRUE;
 }
@@ -364,10 +359,10 @@ static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
     gboolean good = gif_screen_read(r->file, &screen, error);
     turn_screen(r, &screen);
     good = good && ((gif_screen_read(output, &copied_screen, NULL) && same_screen(&screen, &copied_screen)) ||
-                    differs(error));
+                    copy_fault(error));
     while (good && block.kind != GIF_TRAILER)
         good = !is_cancelled(r, error) && next_kept(r, &block, error) &&
-               (gif_block_read(output, &copied, NULL) || differs(error)) &&
+               (gif_block_read(output, &copied, NULL) || copy_fault(error)) &&
                verify_block(r, &block, &copied, error);
     gif_block_clear(&block);
     gif_block_clear(&copied);

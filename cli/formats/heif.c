@@ -157,16 +157,11 @@ static gboolean write_part(FILE *file, guint8 *bytes, gsize n, GError **error) {
     return fwrite(bytes, 1, n, file) == n || system_fault(error, "write the output", errno);
 }
 
-static gboolean differs(GError **error) {
-    return fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not kept: check disk and memory");
-}
-
 static gboolean compare_part(FILE *file, guint8 *bytes, gsize n, GError **error) {
     guint8 *back = g_malloc(MAX(n, 1));
     gboolean same = fread(back, 1, n, file) == n && !memcmp(back, bytes, n);
     g_free(back);
-    return same || differs(error);
+    return same || copy_fault(error);
 }
 
 /* What lies between two places of the source, which another may be changing. */
@@ -204,19 +199,19 @@ static gboolean verify_item(const HeifReader *r, const HeifItem *item, const Hei
     TtOrientation lies = heif_item_turns(item) ? tt_compose(item->lies, r->turn) : item->lies;
     if (!other || other->lies != lies || other->pieces != item->pieces || other->length != item->length ||
         other->in_meta != item->in_meta)
-        return differs(error);
+        return copy_fault(error);
     if (item->pieces != 1)
         return TRUE;
     if (item->in_meta)
         return !memcmp(r->items.data + item->start, copy->data + other->start, item->length) ||
-               differs(error);
+               copy_fault(error);
     return !fseeko(output, (off_t)other->start, SEEK_SET) &&
            take_range(r, item->start, item->start + item->length, output, compare_part, error);
 }
 
 static gboolean verify_items(const HeifReader *r, FILE *output, GError **error) {
     HeifItems copy;
-    gboolean good = heif_items_read(output, &copy) || differs(error);
+    gboolean good = heif_items_read(output, &copy) || copy_fault(error);
     for (guint i = 0; good && i < r->items.items->len; i++)
         good = verify_item(r, &g_array_index(r->items.items, HeifItem, i), &copy, output, error);
     heif_items_clear(&copy);

@@ -329,8 +329,7 @@ static gboolean same(JpegReader *r, JpegReader *copy, GError **error) {
     if (setjmp(copy->errors.jump))
         return library_stopped(copy, error);
     return jpeg_blocks_equal(&r->from, r->coefficients, r->how.turn, &copy->from, copy->coefficients) ||
-           fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not kept: check disk and memory");
+           copy_fault(error);
 }
 
 static gboolean verify_itself(Reader *reader, FILE *output, GError **error) {
