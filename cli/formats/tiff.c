@@ -593,11 +593,6 @@ static gboolean turn_itself(Reader *reader, FILE *file, const atomic_int *cancel
 
 /* ---- Reading back, and checking ----------------------------------------------------------------------- */
 
-static gboolean differs(GError **error) {
-    return fault(error, STATUS_FAILED,
-                 "its turned copy reads back differently, so it was not kept: check disk and memory");
-}
-
 static gboolean verify_bytes(const TiffReader *r, const TiffFile *copy, GError **error) {
     enum { PART = 1 << 20 };
     guint8 *part = g_malloc(PART);
@@ -611,7 +606,7 @@ static gboolean verify_bytes(const TiffReader *r, const TiffFile *copy, GError *
             if (good)
                 sum = deflate_crc32(sum, part, n);
         }
-        good = good && (sum == w->sum || differs(error));
+        good = good && (sum == w->sum || copy_fault(error));
     }
     g_free(part);
     return good;
@@ -629,7 +624,7 @@ static gboolean verify_page(const TiffReader *r, const Page *page, const TiffFil
         good = tiff_picture_read(copy, directory, &picture, error) &&
                ((picture.width == page->to.width && picture.height == page->to.height &&
                  picture.blocks == page->to.blocks) ||
-                differs(error)) &&
+                copy_fault(error)) &&
                (!page->sums || tiff_check_pixels(&turner, &picture, page->sums, error)) &&
                (!is_jpeg(page) ||
                 tiff_jpeg_check(&turner, &picture,

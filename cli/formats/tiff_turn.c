@@ -568,8 +568,7 @@ static void check_item(gsize block, gpointer data) {
     if (!goes_on(s))
         return;
     if (sum_block(s, block, &check, &error) && s->sums && check.sum != s->sums[block])
-        fault(&error, STATUS_FAILED,
-              "its turned copy reads back differently, so it was not kept: check disk and memory");
+        copy_fault(&error);
     if (error)
         first_error_set(&s->failure, error);
 }
