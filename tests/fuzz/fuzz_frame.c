@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A frame, in memory or in a file, with rectangles put in any order and rows read before and after, against
- * the naive loop.
+ * the naive loop. TT_BACKEND=cuda takes one on a GPU, too.
  */
 #include <string.h>
 #include <unistd.h>
@@ -79,7 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     TtFrameOptions options = {.struct_size = sizeof(options),
                               .memory_limit = take(&input, 0, 600000),
                               .store = take(&input, 0, 1) ? TT_STORE_SPILL : TT_STORE_AUTO,
-                              .backend = "cpu",
                               .threads = (unsigned)take(&input, 1, 2)};
     TtFrame *frame;
     /* However little memory is allowed, there is the file. */
