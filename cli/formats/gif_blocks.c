@@ -27,8 +27,9 @@ static gboolean cut_short(FILE *file, GError **error) {
                         : fault(error, STATUS_FAILED, "is cut short: restore it from a copy");
 }
 
+/* One of no bytes has an address all the same: fwrite() and memcmp() want one. */
 static GByteArray *emptied(GByteArray *bytes) {
-    return bytes ? g_byte_array_set_size(bytes, 0) : g_byte_array_new();
+    return bytes ? g_byte_array_set_size(bytes, 0) : g_byte_array_sized_new(1);
 }
 
 static gboolean append(FILE *file, GByteArray *to, gsize n) {
