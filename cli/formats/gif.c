@@ -28,6 +28,10 @@ typedef struct {
     gboolean upright; /* the turned copy is to say so */
 } GifReader;
 
+static const char *description(void) {
+    return "GIF";
+}
+
 static gboolean is_gif(const guint8 *head, gsize size) {
     return size >= 6 && (!memcmp(head, "GIF87a", 6) || !memcmp(head, "GIF89a", 6));
 }
@@ -401,6 +405,7 @@ static gboolean check(Reader *reader, const atomic_int *cancel, GError **error) 
 
 const Format gif_format = {.name = "GIF",
                            .extensions = {"gif"},
+                           .description = description,
                            .probe = is_gif,
                            .open = open_gif,
                            .close = close_gif,

@@ -58,6 +58,14 @@ class Help(command.CommandTest):
                                    "DCBA": "--rotate 180", "BADC": "--flip horizontal", "DBCA": "--transverse",
                                    "BDAC": "--rotate 270", "CDAB": "--flip vertical"})
 
+    def test_each_format_is_in_the_version(self):
+        names = set()
+        for file in os.listdir(os.path.join(CLI, "formats")):
+            names.update(re.findall(r'^const Format \w+ = \{\s*\.name = "(\w+)"', text_of("formats", file), re.M))
+        self.assertGreaterEqual(names, {"PNG", "PNM", "GIF", "raw", "JPEG", "TIFF"})
+        for name in names - {"JPEG", "TIFF"}:  # which a build may leave out
+            self.found(rf"^formats:.*\b{name}\b", command.VERSION, name)
+
     def test_each_option_is_everywhere(self):
         manual = text_of("imgtranspose.1")
         places = {"--help-all": self.said("--help-all"), "bash": completion("imgtranspose.bash"),
