@@ -18,14 +18,24 @@ enum { STACK = 64 * 1024, MAX_THREADS = 1024 };
 thread_local ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 void (*shim_watch)(unsigned, unsigned, const ShimAccess *const *, const size_t *);
 
+/* Of the address sanitizer, where the program is built with it: it is told of each change of stacks. */
+extern "C" {
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
+}
+
 namespace {
 struct Thread {
     jmp_buf here;
+    void *frames; /* the sanitizer's */
     bool started, done, at_barrier;
     unsigned shuffles, shown[2]; /* words for other lanes, in turns */
 };
 struct Machine {
     jmp_buf scheduler;
+    void *frames;
+    const void *stack; /* the scheduler's */
+    size_t stack_bytes;
     Thread threads[MAX_THREADS];
     unsigned char *stacks, *shared;
     unsigned shared_bytes;
@@ -40,14 +50,28 @@ void fail(const char *what) {
     abort();
 }
 
+void leaves_stack(void **frames, const void *to, size_t bytes) {
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(frames, to, bytes);
+}
+
+void is_on_stack(void *frames, const void **from, size_t *bytes) {
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(frames, from, bytes);
+}
+
 /* Back to the scheduler; returns when this thread's turn comes again. */
 void leave() {
-    if (!_setjmp(machine->threads[threadIdx.x].here))
+    Thread &t = machine->threads[threadIdx.x];
+    leaves_stack(&t.frames, machine->stack, machine->stack_bytes);
+    if (!_setjmp(t.here))
         _longjmp(machine->scheduler, 1);
+    is_on_stack(t.frames, &machine->stack, &machine->stack_bytes);
 }
 
 /* A coroutine lives on, to run the same thread of the next block. */
 void live() {
+    is_on_stack(nullptr, &machine->stack, &machine->stack_bytes);
     for (;;) {
         machine->run(machine->params);
         machine->threads[threadIdx.x].done = true;
@@ -58,15 +82,19 @@ void live() {
 /* Runs a thread up to its next barrier or its end. */
 void resume(unsigned i) {
     Thread &t = machine->threads[i];
+    unsigned char *stack = machine->stacks + (size_t)i * STACK;
     threadIdx.x = i;
-    if (_setjmp(machine->scheduler))
+    leaves_stack(&machine->frames, stack, STACK);
+    if (_setjmp(machine->scheduler)) {
+        is_on_stack(machine->frames, nullptr, nullptr);
         return;
+    }
     if (t.started)
         _longjmp(t.here, 1);
     t.started = true;
     ucontext_t context;
     getcontext(&context);
-    context.uc_stack.ss_sp = machine->stacks + (size_t)i * STACK;
+    context.uc_stack.ss_sp = stack;
     context.uc_stack.ss_size = STACK;
     makecontext(&context, live, 0);
     setcontext(&context);
