@@ -13,6 +13,16 @@
 
 enum { EXPECT_GIVE_UP = 20, EXIT_SKIP = 77 };
 
+/* About how much longer a test takes with a sanitizer: of many cases that are alike, it then looks at so many
+ * fewer. */
+#if defined __SANITIZE_THREAD__
+enum { SLOWER = 7 };
+#elif defined __SANITIZE_ADDRESS__
+enum { SLOWER = 3 };
+#else
+enum { SLOWER = 1 };
+#endif
+
 static unsigned expect_failures;
 
 __attribute__((format(printf, 4, 5))) static inline void

@@ -115,7 +115,7 @@ static void test(Case c, size_t width, size_t height, uint32_t channels, uint32_
     picture_turn(&c.picture, &c.truth, c.orientation);
     c.options.struct_size = sizeof(c.options);
     size_t tries = 0;
-    each_call(&c, 64, &tries);
+    each_call(&c, 64 / SLOWER, &tries);
     printf("%s: %zu tries\n", c.name, tries);
     free(c.picture.data);
     free(c.truth.data);

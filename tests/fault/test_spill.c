@@ -184,7 +184,7 @@ static void release(void *memory, size_t bytes, void *user) {
  */
 static void test_memory(void) {
     static const size_t limits[] = {1, 256 << 10, 700 << 10, 2 << 20, 5 << 20};
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i += SLOWER) {
         size_t limit = limits[i % 5], width = 1 + random_below(&random_state, 2000);
         size_t height = 1 + random_below(&random_state, 3000000 / width);
         int o = 1 + i % 8;
@@ -303,7 +303,7 @@ static void each(const Try *t, Call call, int error, bool forever, bool bypass, 
         system_heal();
         if (!bypass)
             system_fault(SET_FLAGS, EINVAL, 1, SIZE_MAX);
-        n += n < 6 ? 1 : 3;
+        n += n < 6 ? 1 : 3 * SLOWER;
         system_fault(call, error, n, forever ? SIZE_MAX : n);
         TtStatus status = attempt(t);
         if (system_calls(call) < n)
