@@ -273,6 +273,7 @@ Reader *foreign_open(const Format *self, FILE *file, const char *path, const Opt
     /* libjpeg only warns of pixels that it makes up for missing ones. */
     r->fail_on = strcmp(self->name, "JPEG") ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_WARNING;
     r->access = VIPS_ACCESS_SEQUENTIAL;
+    vips_library_lost_metadata(); /* that of other files is of no interest */
     if (!load_pages(r, error) || !decide_saving(r, error) || !check_memory(r, options, error))
         goto failed;
     describe(r);

@@ -23,12 +23,22 @@ static gboolean find_functions(void *handle) {
     return TRUE;
 }
 
+static _Thread_local gboolean metadata_lost;
+
 /* libvips warns, by way of GLib, of many things that are no fault: tags it does not know, say.
  * Lower levels have higher numbers. */
 static void on_log(const char *domain, GLogLevelFlags level, const char *message, gpointer data) {
     (void)data;
+    if (strstr(message, "error reading vips image metadata"))
+        metadata_lost = TRUE;
     if (level <= G_LOG_LEVEL_WARNING)
         say_note(NULL, "%s: %s", domain, message);
+}
+
+gboolean vips_library_lost_metadata(void) {
+    gboolean lost = metadata_lost;
+    metadata_lost = FALSE;
+    return lost;
 }
 
 static gboolean start(int threads, GError **error) {

@@ -76,6 +76,10 @@ gboolean vips_library_open(int threads, GError **error);
  * g_free(). */
 char *vips_library_message(void);
 
+/* Whether it opened a .v on this thread without its metadata, of which it only warns, since this was asked.
+ */
+gboolean vips_library_lost_metadata(void);
+
 /* All metadata of one image that the other has no field for. */
 void copy_metadata(VipsImage *from, VipsImage *to);
 

@@ -312,8 +312,14 @@ static gboolean save_vips(FILE *file, VipsImage *image, GError **error) {
         good = g_markup_parse_context_parse(context, part, (gssize)n, NULL);
     good = good && g_markup_parse_context_end_parse(context, NULL);
     g_markup_parse_context_free(context);
-    return good || fault(error, STATUS_FAILED,
-                         "has metadata behind its pixels that cannot be read: restore it from a copy");
+    if (!good)
+        return fault(error, STATUS_FAILED,
+                     "has metadata behind its pixels that cannot be read: restore it from a copy");
+    return !vips_library_lost_metadata() ||
+           fault(
+               error, STATUS_FAILED,
+               "has metadata that libvips did not read, for want of memory: free some, or allow fewer files "
+               "at once by -j");
 }
 
 /* A page as a whole. Of formats that are not there, libvips has rows, or rows of tiles, as it asks for them.
