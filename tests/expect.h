@@ -13,8 +13,8 @@
 
 enum { EXPECT_GIVE_UP = 20, EXIT_SKIP = 77 };
 
-/* About how much longer a test takes with a sanitizer: of many cases that are alike, it then looks at so many
- * fewer. */
+/* About how much longer a test takes with a sanitizer of GCC's: of many cases that are alike, it then looks
+ * at so many fewer. */
 #if defined __SANITIZE_THREAD__
 enum { SLOWER = 7 };
 #elif defined __SANITIZE_ADDRESS__

@@ -15,7 +15,7 @@ import unittest
 import zlib
 
 import tiffs
-from command import ARGUMENTS, VERSION, CommandTest, turn
+from command import ARGUMENTS, VERSION, CommandTest, some, turn
 from tiffs import IFD, LONG, RATIONAL, SHORT, Page, picture
 
 SWAPS = ("transpose", "rot90", "transverse", "rot270")
@@ -63,7 +63,7 @@ class Pixels(TiffTest):
             order, big = "<>"[i % 2], i // 2 % 2 == 1
             rows = samples(43, 29, channels, bits, i)
             self.put("in.tif", picture(rows, bits, order, deflate=deflate, **shape), order=order, big=big)
-            for orientation, limit in itertools.product(ARGUMENTS, ("1G", "20K")):
+            for orientation, limit in some(itertools.product(ARGUMENTS, ("1G", "20K"))):
                 if (i + len(limit)) % 2 and orientation in ("none", "fliph", "transpose"):
                     continue
                 page, = self.turned(orientation, "in.tif", "--memory-limit", limit)
@@ -96,7 +96,7 @@ class Pixels(TiffTest):
                 continue
             made += 1
             before, = self.get("in.tif")
-            for orientation in ARGUMENTS:
+            for orientation in some(ARGUMENTS):
                 after, = self.turned(orientation)
                 bare, = self.bare("out.tif")
                 self.assertEqual(tiffs.pixels(bare), turn(rows, orientation), (way, bits, layout, order, orientation))
@@ -268,7 +268,7 @@ class Tags(TiffTest):
             extra[262] = (SHORT, [3])
             self.put("in.tif", picture(samples(43, 29, 1, 8), 8, order, extra=extra), order=order, big=big)
             before, = self.get("in.tif")
-            for orientation in ARGUMENTS:
+            for orientation in some(ARGUMENTS):
                 after, = self.turned(orientation)
                 expected = before.beside()
                 if orientation in SWAPS:

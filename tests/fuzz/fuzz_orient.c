@@ -2,6 +2,7 @@
  *
  * tt_orient() with any geometry, on each backend, against the naive loop; not a byte outside the picture.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "../pictures.h"
@@ -52,10 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (tt_swaps_axes(o))
         to.width = from.height, to.height = from.width;
     to.layout = from.sample_bits >= 8 && take(&input, 0, 1) ? TT_PLANAR : TT_INTERLEAVED;
-    /* TT_BACKEND names the one for every input: "cuda", where there is a GPU. */
-    const char *name = getenv("TT_BACKEND") ? NULL : tt_backend_name(backend);
+    /* A GPU's only by TT_BACKEND=cuda, which is then that of every input. */
+    const char *name = tt_backend_name(backend);
+    bool here = name && strcmp(name, "cuda") && !tt_backend_check(name);
     TtOptions options = {.struct_size = sizeof(options),
-                         .backend = name && tt_backend_check(name) ? "cpu" : name,
+                         .backend = getenv("TT_BACKEND") ? NULL
+                                    : here               ? name
+                                                         : "cpu",
                          .threads = (unsigned)take(&input, 0, 3)};
 
     Picture src = picture_new(from, &random), dst = picture_new(to, &random);

@@ -58,16 +58,15 @@ LOCK(g_rec_mutex_lock, GRecMutex)
 TRY_LOCK(g_rec_mutex_trylock, GRecMutex)
 UNLOCK(g_rec_mutex_unlock, GRecMutex)
 
-/* A signal that comes to a thread is kept until that calls a function which the sanitizer knows. Those that GLib
- * waits by it does not, so no wait is for long without one. */
+/* A signal that comes to a thread is kept until that thread calls a function which the sanitizer knows, as
+ * usleep(), and none of GLib's waits is. */
 EXPORT void g_mutex_lock(GMutex *lock) {
     while (!g_mutex_trylock(lock))
         usleep(200);
 }
 
 EXPORT void g_cond_wait(GCond *cond, GMutex *lock) {
-    g_cond_wait_until(cond, lock, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10);
-    usleep(0);
+    g_cond_wait_until(cond, lock, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10); /* it may return early */
 }
 
 EXPORT gboolean g_cond_wait_until(GCond *cond, GMutex *lock, gint64 end) {
@@ -75,6 +74,7 @@ EXPORT gboolean g_cond_wait_until(GCond *cond, GMutex *lock, gint64 end) {
     release(lock);
     gboolean woken = real(cond, lock, end);
     acquire(lock);
+    usleep(0);
     return woken;
 }
 
