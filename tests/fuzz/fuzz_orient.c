@@ -54,12 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         to.width = from.height, to.height = from.width;
     to.layout = from.sample_bits >= 8 && take(&input, 0, 1) ? TT_PLANAR : TT_INTERLEAVED;
     /* A GPU's only by TT_BACKEND=cuda, which is then that of every input. */
-    const char *name = tt_backend_name(backend);
+    const char *name = getenv("TT_BACKEND") ? NULL : tt_backend_name(backend);
     bool here = name && strcmp(name, "cuda") && !tt_backend_check(name);
     TtOptions options = {.struct_size = sizeof(options),
-                         .backend = getenv("TT_BACKEND") ? NULL
-                                    : here               ? name
-                                                         : "cpu",
+                         .backend = here ? name : NULL,
                          .threads = (unsigned)take(&input, 0, 3)};
 
     Picture src = picture_new(from, &random), dst = picture_new(to, &random);
